@@ -34,7 +34,7 @@ KINDS = ("shared", "copies")  # a common effect on labels and scores, or near co
 APART = 2.0  # distance of the classes' means in standard deviations
 RUNS, QUICK_RUNS = 25, 1  # of each size and correlation
 REAL_RUNS = 25  # of each set of real data
-DESIGN_RUNS, TOPIC_RUNS = 40, 12  # of each design
+DESIGN_RUNS = 40  # of each design but those of `RUNS_OF`
 METHODS = ("default", "clusters=")
 LEVEL = 0.9
 Labelled = tuple[Floats, np.ndarray, np.ndarray]  # scores, labels, clusters
@@ -240,6 +240,7 @@ SIZED, WHOLE, WITHIN, TOPICS, NEW = (
 )
 DESIGNS = (WHOLE, WITHIN, TOPICS, NEW, SIZED)
 DESIGN_RHO = 0.3
+RUNS_OF = {TOPICS: 12, NEW: 160}
 
 
 def measure_design(design: str, seed: int) -> list[dict[str, Any]]:
@@ -375,7 +376,9 @@ def run(options: Options) -> None:
     ]
     write_table(pd.DataFrame(giants), options.out, "clusters_giant")
     cases = [
-        (design, k) for design in DESIGNS for k in range(options.size(DESIGN_RUNS, QUICK_RUNS))
+        (design, k)
+        for design in DESIGNS
+        for k in range(options.size(RUNS_OF.get(design, DESIGN_RUNS), QUICK_RUNS))
     ]
     designs = [row for each in spread_over(options.jobs, measure_design, cases) for row in each]
     write_table(pd.DataFrame(designs), options.out, "clusters_designs")
