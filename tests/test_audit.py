@@ -15,8 +15,6 @@ from bayescal.monitoring import Audit, audit, audit_numbers, labels_needed, load
 from bayescal.support.intervals import Interval
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
-
 
 def documents(n=400, seed=0, truth=lambda z: z, mean=-1.0):
     rng = np.random.default_rng(seed)

@@ -6,8 +6,6 @@ from scipy import special
 
 from bayescal.fitting.curves.part_draws import average, spread_over_scores
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng
 
 

@@ -15,8 +15,6 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import FAMILY_NAMES
 from bayescal.inference.newton import stack
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
 POSITIVE = np.arange(49) >= 40

@@ -8,8 +8,6 @@ from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator, load
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(1)
 # A wide spread of few positives, above negatives that hardly vary: the positives' tail is longer.
 SCORES = np.concatenate([RNG.normal(-1.0, 0.7, 150), RNG.normal(2.0, 1.5, 10)])

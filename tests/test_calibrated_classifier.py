@@ -26,8 +26,6 @@ from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.weighting import effective_weights
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=200, random_state=4)
 SVC = LinearSVC(random_state=0)
 X, Y = make_classification(240, n_informative=5, weights=[0.7], random_state=3)

@@ -13,8 +13,6 @@ from bayescal.metrics.changes import (
     fit_changes,
 )
 
-pytestmark = pytest.mark.one_era
-
 
 def draw(rng, n, slope=1.0, intercept=0.0):
     log_odds = rng.normal(0, 1.5, n)

@@ -8,8 +8,6 @@ from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.monitoring import estimate_prior, estimate_shares, prior_by_em
 from bayescal.monitoring.class_shares import shares_of
 
-pytestmark = pytest.mark.one_era
-
 SHARES = np.array([0.7, 0.25, 0.05])
 
 

@@ -16,8 +16,6 @@ from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.report.held_out import MOST_CELLS, predict
 from tests.cli_tools import make_frame, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
-
 SITES = """
     import pymc as pm
 

@@ -9,8 +9,6 @@ from typer.testing import CliRunner
 
 from bayescal.cli.app import app, in_options
 
-pytestmark = pytest.mark.one_era
-
 GOOD = "score,label,topic,weight,split\n" + "".join(
     f"{score},{label},{topic},1,{split}\n"
     for topic in "ab"

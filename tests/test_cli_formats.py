@@ -19,7 +19,6 @@ from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
 from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
 FRAME = make_frame().assign(place="Zürich")
 TEXT = FRAME.to_csv(index=False)
 

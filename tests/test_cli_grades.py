@@ -9,8 +9,6 @@ from bayescal import OrdinalCalibrator
 from bayescal.metrics import class_verdict
 from tests.cli_tools import run, summary_of
 
-pytestmark = pytest.mark.one_era
-
 GRADES = np.array(["poor", "fair", "good"])
 ORDER = ("--grades", "poor,fair,good")
 QUICK = ("--parts", "logistic", "--draws", 60, "--chains", 2)

@@ -7,7 +7,6 @@ import pytest
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
 FRAME = make_frame()
 
 

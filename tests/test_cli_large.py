@@ -16,8 +16,6 @@ from tests.cli_tools import make_frame, run, write
 from tests.report_data import data_of
 from tests.scale_out_tools import writes_on_a_full_disk
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def calibrator(tmp_path_factory):

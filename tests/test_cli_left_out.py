@@ -8,7 +8,6 @@ from bayescal.cli import fitting
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
 BY_TOPIC = ("--topic-column", "topic")
 WHY = "both classes need rows to fit (not of split 'test', not of weight 0), got none with label 1"
 

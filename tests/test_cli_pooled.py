@@ -8,8 +8,6 @@ from scipy import special
 from bayescal import TopicCalibrator, load
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
-
 POOL = ("--topic-column", "topic", "--pool", "--draws", "100")
 
 

@@ -25,8 +25,6 @@ from bayescal.sampling import (
 from bayescal.support.intervals import percent
 from tests.cli_tools import run
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(autouse=True)
 def whole_sentences(monkeypatch):

@@ -14,8 +14,6 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(31)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 12)])
 POSITIVE = np.arange(72) >= 60

@@ -29,8 +29,6 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.combining_tools import Column, columns, views
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 PAIR = [("logistic", LogisticRegression()), ("nb", GaussianNB())]
 X, Y = make_classification(160, n_informative=5, weights=[0.7], random_state=3)
 X3, Y3 = make_classification(180, n_informative=5, n_classes=3, random_state=3)

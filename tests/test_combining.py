@@ -32,8 +32,6 @@ from bayescal.metrics import losses
 from bayescal.text.word_models import DecisionTree
 from tests.combining_tools import ByHeart, Column, views
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng
 
 

@@ -25,7 +25,6 @@ from bayescal.fitting.parts.program import DocumentCurves, ProgramClassDraws, Pr
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.changes import LogOddsFrame
 
-pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(12)
 DRAWS = 6
 PRIOR = RNG.uniform(0.1, 0.6, DRAWS)

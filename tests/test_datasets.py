@@ -10,8 +10,6 @@ import pytest
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from tests.corpus import TOPIC_COUNTS
 
-pytestmark = pytest.mark.one_era
-
 
 def test_counts_are_the_corpus_own():
     table = load_reuters_scores()

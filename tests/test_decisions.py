@@ -16,8 +16,6 @@ from bayescal.decisions import (
     with_abstention,
 )
 
-pytestmark = pytest.mark.one_era
-
 COSTS = np.array([[0.0, 5.0], [1.0, 0.0]])  # a miss costs five false alarms
 RNG = np.random.default_rng(5)
 DRAWS = RNG.beta(2, 3, (40, 7))

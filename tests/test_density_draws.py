@@ -11,8 +11,6 @@ from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws
 from bayescal.fitting.posterior import ClassDraws
 
-pytestmark = pytest.mark.one_era
-
 SCORES = np.linspace(-6.0, 7.0, 41)
 CENTRE, ASINH_SCALES = 0.5, np.array([np.inf, 2.0])
 EVERY = tuple(FAMILIES.values())

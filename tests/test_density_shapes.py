@@ -6,8 +6,6 @@ import pytest
 from bayescal.families import FAMILIES
 from bayescal.families.draws import density_draws, raw_shapes
 
-pytestmark = pytest.mark.one_era
-
 DRAWS = 100
 ASINH_SCALES = [np.inf, 3.0, 1.0, 0.3]
 CENTRE = 0.5

@@ -15,8 +15,6 @@ from bayescal.fitting.engines.pooled.combination import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
-pytestmark = pytest.mark.one_era
-
 FAST = {"draws": 250, "random_state": 0}
 
 

@@ -21,8 +21,6 @@ from bayescal.fitting.engines.exact.joint_density import DensityPrior, Deviation
 from bayescal.fitting.scores import BinaryScores
 from tests.exact_tools import draw_class
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(3)
 SAMPLES = {
     "one": np.array([0.3]),

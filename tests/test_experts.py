@@ -13,8 +13,6 @@ from bayescal.combining.online.rules import RULES
 from tests import experts_reference as reference
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 WITH_INDICATORS = [name for name, rule in RULES.items() if rule.takes_indicators]
 
 

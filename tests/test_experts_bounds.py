@@ -14,8 +14,6 @@ from bayescal.combining.online import (
 from bayescal.combining.online.rules import RULES, Advice
 from tests import experts_reference as reference
 
-pytestmark = pytest.mark.one_era
-
 BETAS = [0.2, 0.5, 0.9]
 
 

@@ -10,8 +10,6 @@ import pytest
 from bayescal.combining.online.online_combiner import OnlineCombiner
 from bayescal.combining.online.rules import RULES
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 P = RNG.random((20, 3))
 Y = RNG.integers(2, size=20)

@@ -18,8 +18,6 @@ from tests.references import (
     to_parameters,
 )
 
-pytestmark = pytest.mark.one_era
-
 EPS = np.finfo(float).eps
 SIDES = np.array([0.0, 1e-12, 1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0, 40.0, 1e2, 1e3])
 Z = np.concatenate([-SIDES[:0:-1], SIDES])

@@ -13,7 +13,6 @@ from bayescal.report import write_report
 from tests.report_data import data_of
 from tests.toys.by_language import ByLanguage
 
-pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(0)
 LABELS = np.tile([0, 0, 0, 1], 15)
 SCORES = RNG.normal(2.0 * LABELS)

@@ -32,8 +32,6 @@ from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.report import write_report
 
-pytestmark = pytest.mark.one_era
-
 X, Y = make_classification(60, n_informative=4, random_state=3)
 S, T = X[:, 0] + 2.0 * Y, np.repeat(["corn", "oil"], 30)
 P = 1.0 / (1.0 + np.exp(-S))

@@ -6,8 +6,6 @@ import pytest
 from bayescal import ScoreCalibrator
 from bayescal.fitting.engines.monotone.density import place_pieces
 
-pytestmark = pytest.mark.one_era
-
 
 def apart(negatives, positives, wrong=0, seed=0, at=10.0):
     """Return negatives at -10 and positives at 10, as many labels of each wrong as told."""

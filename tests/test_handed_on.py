@@ -13,8 +13,6 @@ from bayescal.plots import LogOddsDisplay
 from bayescal.report.export import writing
 from tests import small_fits
 
-pytestmark = pytest.mark.one_era
-
 METHODS = {"report": (report, "write_report"), "export": (writing, "export")}
 GIVEN = [
     pytest.param(estimator, method, id=f"{estimator.__name__}.{method}")

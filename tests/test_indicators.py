@@ -32,8 +32,6 @@ from studies.papers.sigir2003.scores import count_words
 from tests import corpus as reuters
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, make_counts, values_of
 
-pytestmark = pytest.mark.one_era
-
 # As they stand in the dissertation's Tables 7.5 and 7.6, by kind.
 TABLES = re.findall(
     r"\S+",

@@ -21,8 +21,6 @@ from bayescal.fitting.curves.curves import (
 )
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 POSITIVE = np.arange(120) < 20
 SKEWED = np.where(POSITIVE, 1 + RNG.gumbel(size=120), RNG.standard_t(4, size=120) - 1)

@@ -10,8 +10,6 @@ from sklearn.svm import LinearSVC
 from bayescal import CalibratedClassifier
 from bayescal.calibrators import calibrated_classifier
 
-pytestmark = pytest.mark.one_era
-
 X, Y = make_classification(600, n_classes=3, n_informative=6, random_state=0)
 ENOUGH = 0.04  # of an interval's width, root mean square
 

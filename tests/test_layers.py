@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.one_era
-
 PACKAGE = Path(__file__).parent.parent / "bayescal"
 
 # Lowest first: a folder imports only folders of lower levels. The files of fitting/ beside its own

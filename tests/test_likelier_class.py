@@ -7,8 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from bayescal import CalibratedClassifier, ScoreCalibrator
 from bayescal.calibrators.recalibrator import Recalibrator
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 LABEL = np.tile(["no", "yes"], 60)
 SCORE = RNG.normal(1.5 * (LABEL == "yes"), 1.0)

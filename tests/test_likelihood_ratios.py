@@ -10,8 +10,6 @@ from bayescal.fitting.results.calibration import Calibration
 from bayescal.likelihood_ratio import diagnostic_ratios, elub, invariance_bounds, likelihood_ratios
 from bayescal.likelihood_ratio.ratios import ENFSI, grade_of, shown
 
-pytestmark = pytest.mark.one_era
-
 WORDS = "different sources", "same source"
 
 

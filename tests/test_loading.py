@@ -14,8 +14,6 @@ from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.files import sealed
 from tests.cli_tools import fitted, make_frame, make_topics
 
-pytestmark = pytest.mark.one_era
-
 FRAME = make_frame()
 
 

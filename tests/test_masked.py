@@ -35,8 +35,6 @@ from bayescal.combining.tasks import PooledCombiner
 from bayescal.plots import ProbabilityDisplay, ReliabilityDisplay
 from bayescal.support.validation import unmasked
 
-pytestmark = pytest.mark.one_era
-
 X, Y = make_classification(60, n_informative=4, random_state=3)
 S = X[:, 0] + 2.0 * Y
 P = 1.0 / (1.0 + np.exp(-S))

@@ -13,8 +13,6 @@ from bayescal.metrics import (
 )
 from bayescal.support.intervals import counted, percent, readable
 
-pytestmark = pytest.mark.one_era
-
 
 def mean_square(y_true, y_prob, *, sample_weight=None):
     return np.average((y_prob - y_true) ** 2, weights=sample_weight)

@@ -11,8 +11,6 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 from bayescal import metrics
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(11)
 P = np.round(RNG.beta(1, 2, 400), 2)  # with ties
 Y = RNG.random(400) < P**1.3

@@ -9,8 +9,6 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.engines.monotone.posterior import draw_within, fit_laplace
 from bayescal.fitting.scores import BinaryScores
 
-pytestmark = pytest.mark.one_era
-
 PRIORS = {
     "vague": Prior(),
     "narrow": Prior(intercept_location=-2.0, intercept_scale=0.5, slope_scale=0.3, walk_scale=0.5),

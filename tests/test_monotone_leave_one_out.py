@@ -8,8 +8,6 @@ from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import leave_one_out
 from tests.test_monotone_posterior import POSITIVE, SAMPLES, X, fit
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(6)
 
 

@@ -8,8 +8,6 @@ from scipy import special
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
-pytestmark = pytest.mark.one_era
-
 DRAWS = 20_000
 X = np.array([-1.4, -0.9, -0.3, 0.0, 0.2, 0.4, 1.1, 2.5])
 POSITIVE = np.array([False, False, False, True, False, True, True, True])

@@ -12,8 +12,6 @@ from bayescal.distributions import programs
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
-pytestmark = pytest.mark.one_era
-
 SIMULATIONS, DRAWS, BINS, SIZE = 400, 99, 10, 40
 PIECES = Pieces(np.array([-1.0, 0.0, 1.0]), 0.0)
 AT = np.array([-2.0, 0.0, 0.5, 2.0])

@@ -9,8 +9,6 @@ from bayescal.fitting.engines.monotone import engine
 from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.scores import BinaryScores
 
-pytestmark = pytest.mark.one_era
-
 
 def test_pieces_are_given_up_before_trust_is(monkeypatch):
     rng = np.random.default_rng(0)

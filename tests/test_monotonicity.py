@@ -7,8 +7,6 @@ from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.families.draws import is_monotone
 
-pytestmark = pytest.mark.one_era
-
 TWO_SIDED = {1: FAMILIES["asymmetric_laplace"], 2: FAMILIES["asymmetric_gaussian"]}
 
 

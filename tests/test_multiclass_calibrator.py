@@ -13,10 +13,7 @@ from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.support.score_checks import ScoresWarning
 
 # Chains may disagree where documents are few or labels reversed; rounding decides in which fits.
-pytestmark = [
-    pytest.mark.one_era,
-    pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 NAMES = ["bird", "cat", "dog"]
 
 

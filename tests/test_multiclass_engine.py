@@ -30,8 +30,6 @@ from bayescal.inference.chains import find_normal, in_two_threads, sample, updat
 from tests.multiclass_tools import chains_of, first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
-pytestmark = pytest.mark.one_era
-
 LOG_P = log_scores(25, 4, 0)
 LABEL = np.random.default_rng(1).integers(4, size=25)
 

@@ -9,8 +9,6 @@ from bayescal.fitting.engines.multiclass.density import FREEDOM, Maps, probabili
 from studies.envelope import least_uniform
 from tests.multiclass_tools import PRIOR, draws_of, log_scores, other_gain, posterior_of
 
-pytestmark = pytest.mark.one_era
-
 CHAINS, LAST, STEP = 16, 30, 10  # of each chain every tenth draw
 DRAWS = CHAINS * LAST // STEP
 SETS, FEW_SETS, DOCUMENTS = 20, 12, 30

@@ -6,8 +6,6 @@ from scipy import optimize, special
 
 from bayescal.inference.newton import climb, climb_within, laplace
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 
 

@@ -7,8 +7,6 @@ import pytest
 
 from bayescal import ScoreCalibrator
 
-pytestmark = pytest.mark.one_era
-
 
 def scores_of(n, seed=0):
     rng = np.random.default_rng(seed)

@@ -12,8 +12,6 @@ from bayescal.plots import ClassDensityDisplay, DecisionDisplay, LogOddsDisplay,
 from bayescal.support.numerics import probability
 from tests.cli_tools import replace_sampler
 
-pytestmark = pytest.mark.one_era
-
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
 LABELS = np.array(["no", "no", "no", "yes", "no", "yes", "yes", "yes"])
 

@@ -8,8 +8,6 @@ from matplotlib.figure import Figure
 from bayescal.monitoring import audit, load_heart_disease
 from bayescal.plots import CalibrationCurveDisplay, NetBenefitDisplay, SitesDisplay
 
-pytestmark = pytest.mark.one_era
-
 DISPLAYS = [CalibrationCurveDisplay, NetBenefitDisplay, SitesDisplay]
 
 

@@ -8,8 +8,6 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.plots.curve import balanced_edges, empirical_log_odds
 from bayescal.report import held_out
 
-pytestmark = pytest.mark.one_era
-
 
 def binned(score, positive, weight=None, *, level=0.9, bins=None, curve=np.zeros_like):
     return empirical_log_odds(BinaryScores(score, positive, weight), curve, level, bins)

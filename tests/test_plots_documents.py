@@ -6,8 +6,6 @@ import pytest
 from bayescal import ScoreCalibrator
 from bayescal.plots import ClassDensityDisplay
 
-pytestmark = pytest.mark.one_era
-
 FAST = {"draws": 250, "random_state": 0}
 
 

@@ -8,8 +8,6 @@ from bayescal.monitoring import DriftMonitor
 from bayescal.plots import DriftDisplay
 from tests.drift_tools import stream
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def monitor():

@@ -7,8 +7,6 @@ from bayescal import TopicCalibrator
 from bayescal.plots import RankingDisplay
 from bayescal.ranking import RelevanceCalibrator
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(8), 30)
 RELEVANT = RNG.random(240) < 0.25

@@ -9,8 +9,6 @@ from sklearn.isotonic import IsotonicRegression
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.plots import ReliabilityDisplay
 
-pytestmark = pytest.mark.one_era
-
 
 def outcomes(seed, size=400):
     rng = np.random.default_rng(seed)

@@ -13,8 +13,6 @@ from bayescal.plots import (
     TopicForestDisplay,
 )
 
-pytestmark = pytest.mark.one_era
-
 NAMES = ["acq", "corn", "earn", "ship", "wheat"]
 POSITIVES = [20, 3, 0, 6, 9]
 

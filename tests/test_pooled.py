@@ -26,8 +26,6 @@ from bayescal.fitting.engines.pooled.population import (
 from bayescal.fitting.scores import BinaryScores
 from tests.pooled_tools import sides_of
 
-pytestmark = pytest.mark.one_era
-
 FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
 BASE = np.array([0.3, 0.2, 0.4, 1.0, 0.8, -0.4])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])

@@ -15,7 +15,7 @@ from tests.nuts_reference import LIMIT, Reference, from_runs
 from tests.pooled_tools import engine, halve, of_class, quantities
 from tests.sizes import size
 
-pytestmark = [pytest.mark.one_era, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 POWERS = {"asymmetric_laplace": 1, "asymmetric_gaussian": 2}
 STEPS, WALKERS_A_RUN = size(1000, 1500), size(100, 200)
 KLASS = 1  # with the fewest scores: 3 to 20 a topic

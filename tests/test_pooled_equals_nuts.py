@@ -11,8 +11,6 @@ import pytest
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 from tests.pooled_tools import SAMPLED, engine, halve, quantities
 
-pytestmark = pytest.mark.one_era
-
 
 def apart(family, klass):
     """Return the distance of the engine's draws of a class from NUTS's, in standard errors."""

@@ -12,8 +12,6 @@ from bayescal.fitting.engines.pooled.drawing import DrawnTopics, Health, TopicDr
 from bayescal.fitting.engines.pooled.engine import draw_population
 from tests.pooled_tools import of_class
 
-pytestmark = pytest.mark.one_era
-
 POPULATIONS = 4000
 LIMIT = 4.5  # standard errors, the largest of nine
 

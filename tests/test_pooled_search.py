@@ -12,8 +12,6 @@ from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics
 from bayescal.fitting.engines.pooled.hyperparameters import draw_hyperposterior
 from bayescal.fitting.engines.pooled.population import Hyperprior
 
-pytestmark = pytest.mark.one_era
-
 TOPICS, GAUSSIAN = 3 * SEARCHED, FAMILIES["gaussian"]
 BASE = np.array([0.3, 0.2, 0.4, 1.0, 0.8, -0.4])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])

@@ -27,8 +27,6 @@ from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
 from bayescal.text.word_models import MultinomialNaiveBayes
 
-pytestmark = pytest.mark.one_era
-
 LABELS = [[0, 1], ["Responsive", "nonresponsive"], [False, True]]
 FAST = {"draws": 50, "random_state": 0}
 QUICK = ScoreCalibrator("gaussian", **FAST)

@@ -11,7 +11,6 @@ from tests.history_data import problem
 from tests.sizes import size
 
 pytestmark = [
-    pytest.mark.one_era,
     # Of classes so close together that some topic has them the wrong way round by chance.
     pytest.mark.filterwarnings("ignore:positives lie below"),
     # The calibrator warns of histories of other problems; this test shows their effect.

@@ -16,8 +16,6 @@ from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 from tests.one_more_topic import TOPICS, around, certain, forget_the_evidence, history, wider
 
-pytestmark = pytest.mark.one_era
-
 RUNS = 10
 OF_FIVE = 4  # the topic of log-odds that comes last, with 30 documents
 

@@ -9,8 +9,6 @@ from bayescal.metrics import log_loss
 from bayescal.monitoring import estimate_prior, prior_by_em
 from bayescal.monitoring.prior_shift import MOST_SCORES, posterior_of
 
-pytestmark = pytest.mark.one_era
-
 POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
 
 

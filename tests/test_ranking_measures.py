@@ -9,8 +9,6 @@ import pytest
 from bayescal.ranking import QueriesLeftOutWarning, average_precision
 from bayescal.ranking.queries import match_grades, relevance_threshold_of
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(11)
 
 

@@ -16,8 +16,6 @@ from bayescal.ranking.problem import (
     search_table,
 )
 
-pytestmark = pytest.mark.one_era
-
 # The paper's tables 2 and 4: labels, and scores that fall or rise with the document's number.
 TABLE_2 = np.array([1, 0, 0, 0, 0, 1, 1, 0])
 TABLE_4 = np.array([1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0])

@@ -11,8 +11,6 @@ from bayescal.ranking.queries import group_by_query
 from bayescal.ranking.solvers import BlockFrankWolfe
 from tests.ranking_data import linear_queries
 
-pytestmark = pytest.mark.one_era
-
 
 def made_problem(loss="map", **options):
     features, y, qid = linear_queries(**options)

@@ -29,8 +29,6 @@ from bayescal.ranking import (
 )
 from tests.cli_tools import run as run_command
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 QUERIES, JUDGED, DEPTH = 20, 50, 20
 # Names by ir_measures and by trec_eval.

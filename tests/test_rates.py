@@ -24,8 +24,6 @@ from bayescal.sampling.rate_comparisons import _correlation, _correlations, _cou
 from bayescal.sampling.rates import _dispersion, fit_by_spread, wilson_limits
 from bayescal.sampling.slice_rates import DEVIATIONS
 
-pytestmark = pytest.mark.one_era
-
 N = 4_000
 
 

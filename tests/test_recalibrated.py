@@ -8,8 +8,6 @@ from bayescal import ScoreCalibrator, load
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(17)
 X = np.linspace(-8, 12, 400)
 

@@ -28,8 +28,6 @@ from tests.report_data import (
     shown,
 )
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_curves_are_those_of_the_calibrator(name, tmp_path):

@@ -12,7 +12,7 @@ from tests import browser as browsers
 from tests.browser import DESKTOP, opened, settle
 from tests.report_data import HOSTILE, as_number, make_problem, make_topics
 
-pytestmark = [pytest.mark.docs, pytest.mark.one_era]
+pytestmark = pytest.mark.docs
 MINUS = "\N{MINUS SIGN}"
 
 

@@ -13,7 +13,6 @@ from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.report import write_report
 from tests.report_data import NAMES, data_of, fitted_topics, make_problem, make_topics
 
-pytestmark = pytest.mark.one_era
 FAST = {"draws": 100, "random_state": 0}
 
 

@@ -29,7 +29,6 @@ from tests.report_data import (
     shown,
 )
 
-pytestmark = pytest.mark.one_era
 RIGHT = {
     "verdict": "Right.",
     "advice": "",

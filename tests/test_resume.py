@@ -15,8 +15,6 @@ from bayescal.fitting.results import storage
 from tests.cli_tools import read, run, summary_of, write
 from tests.scale_out_tools import FEW, made
 
-pytestmark = pytest.mark.one_era
-
 OPTIONS = ("--topic-column", "topic", "--family", "asymmetric_laplace", "--draws", "20")
 TOPICS = 10
 

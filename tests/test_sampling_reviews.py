@@ -42,8 +42,6 @@ from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 N, AT = 3_000, 1.6
 
 

@@ -11,8 +11,6 @@ from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 N = 2_000
 
 

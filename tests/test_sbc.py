@@ -13,8 +13,6 @@ from bayescal.families import FAMILIES
 from studies import ranks as program_ranks
 from studies.sbc import ASYMMETRIC, LEVEL, WRONG, adjusted_p, wrong_engines
 
-pytestmark = pytest.mark.one_era
-
 DRAWS, DATA_SETS, FEW_DOCUMENTS = 99, 300, 12
 
 

@@ -23,8 +23,6 @@ from sklearn.utils import get_tags
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.text import TextCalibrator
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=50, random_state=0)
 X, Y = make_classification(200, n_informative=5, weights=[0.7], random_state=3)
 SCORES = X[:, 0] + 2.0 * Y

@@ -6,8 +6,6 @@ import pytest
 from bayescal import Densities, Program, ScoreCalibrator
 from bayescal.families import FAMILIES
 
-pytestmark = pytest.mark.one_era
-
 X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
 Y = np.array([0, 0, 1, 0, 1])
 

@@ -22,8 +22,6 @@ from bayescal.text import TextCalibrator
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(7)
 LABELS = np.repeat(["Corn", "wheat"], [20, 180])  # ASCII has capitals first
 SCORES = RNG.normal(2.0 * (LABELS == "Corn"), 1.0)

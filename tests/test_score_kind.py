@@ -15,8 +15,6 @@ from bayescal.metrics import losses
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.validation import as_scores_of
 
-pytestmark = pytest.mark.one_era
-
 
 def network(n, seed=0):
     """Return probabilities of an overconfident network, nearly all close to 0 or 1, and labels."""

@@ -18,7 +18,6 @@ import pytest
 import bayescal
 from tests.browser import browser
 
-pytestmark = pytest.mark.one_era
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "bayescal",

@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayescal import NUTS, Densities, Monotone, OrdinalCalibrator, ScoreCalibrator
 from bayescal.families import FAMILIES
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 SCORES = np.concatenate([RNG.normal(-1, 1, 120), RNG.normal(1, 1, 60)])
 LABELS = np.repeat(["no", "yes"], [120, 60])

@@ -6,8 +6,6 @@ from scipy import stats
 
 from bayescal import metrics
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(3)
 
 

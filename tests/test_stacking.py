@@ -6,8 +6,6 @@ from scipy import special
 
 from bayescal.inference.newton import stack
 
-pytestmark = pytest.mark.one_era
-
 
 def gradient(log_density, weight, share):
     """Return sum_i weight_i p_m(i) / sum_k w_k p_k(i), for every member."""

@@ -6,8 +6,6 @@ from scipy import integrate, special, stats
 
 from bayescal.combining.tasks.tree import LOG_M, LOG_M_SD, fit_population, log_evidence
 
-pytestmark = pytest.mark.one_era
-
 
 class TestEvidence:
     @pytest.mark.parametrize(("p", "m"), [(0.3, 5.0), (0.02, 40.0), (0.9, 0.7)])

@@ -18,8 +18,6 @@ from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scal
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.task_scores import made_tasks
 
-pytestmark = pytest.mark.one_era
-
 X, Y, TASK = made_tasks()
 NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
 KINDS = {

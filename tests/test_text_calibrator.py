@@ -29,8 +29,6 @@ from bayescal.text.classifiers import CLASSIFIERS
 from bayescal.text.stored import read_classifier, score_texts, write_classifier
 from tests.cli_tools import run, summary_of
 
-pytestmark = pytest.mark.one_era
-
 FAST = ScoreCalibrator(inference="mle")
 
 

@@ -11,8 +11,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayescal.text import DecisionTree, NearestNeighbours, make_classifier
 from bayescal.text.classifiers import default_neighbours, nearest, nearest_documents
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(3)
 COUNTS = RNG.poisson(0.5, (70, 15)).astype(float)
 COUNTS[:, 0] += 2.0 * (np.arange(70) % 3 == 0)

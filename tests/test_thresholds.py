@@ -13,8 +13,6 @@ from bayescal.decisions import (
     threshold_for_recall,
 )
 
-pytestmark = pytest.mark.one_era
-
 SCORES = np.array([3.0, 1.0, 2.0, 2.0, 0.0])
 P = np.array([0.9, 0.4, 0.6, 0.7, 0.1])
 RNG = np.random.default_rng(0)

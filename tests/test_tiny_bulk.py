@@ -16,8 +16,6 @@ from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.metrics import losses
 from bayescal.support.numerics import bulk_width
 
-pytestmark = pytest.mark.one_era
-
 ENDS = (IDENTITY, 1.0)
 
 

@@ -15,8 +15,6 @@ from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.scores import read_cells, read_topics
 from bayescal.support.numerics import centre_and_spread
 
-pytestmark = pytest.mark.one_era
-
 NAMES = np.array(["corn", "crude", "earn", "grain", "ship", "trade"])
 ANSWERED = "the population answers for what is missing"
 FEW = {"draws": 200, "chains": 2, "random_state": 0}

@@ -8,8 +8,6 @@ from bayescal import TopicCalibrator
 from bayescal.support.score_checks import ScoresWarning
 from tests.test_topic_calibrator import LABELS, SCORES, TOPICS
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.mark.parametrize("point", ["predictive", "mean", "median"])
 def test_points_are_those_of_the_draws(point):

@@ -13,8 +13,6 @@ from bayescal.metrics import losses
 from bayescal.support.numerics import units_of
 from tests.test_tiny_bulk import naive_bayes
 
-pytestmark = pytest.mark.one_era
-
 TOPICS, EACH, WILD = 5, 12, 600
 
 

@@ -6,8 +6,6 @@ import xarray as xr
 
 from bayescal.fitting.results.topics import append_to
 
-pytestmark = pytest.mark.one_era
-
 
 def group(names, seed):
     """Return the topics' posterior, and that of their population."""

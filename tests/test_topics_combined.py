@@ -18,8 +18,6 @@ from bayescal.fitting.parts.part import flat
 from bayescal.fitting.results.calibration import topic_calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose
 
-pytestmark = pytest.mark.one_era
-
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
 EVIDENCE = [f"parts/{name}/evidence" for name in ("asymmetric_laplace", "gaussian", "monotone")]

@@ -6,8 +6,6 @@ import pytest
 from bayescal import TopicCalibrator, load
 from tests.test_topics_combined import NEW, made
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def fitted():

@@ -10,8 +10,6 @@ from bayescal.fitting.fitted_scores import FittedScores, fit_groups
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import read_options
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(7)
 N, FIRST = 360, 120
 POSITIVE = RNG.random(N) < 0.35
@@ -57,7 +55,6 @@ def assert_same_posterior(one, other, tolerance=1e-8):
     )
 
 
-@pytest.mark.one_era
 @pytest.mark.parametrize(
     ("family", "pieces"),
     # Two ways for each family, and each way for two families.
@@ -201,7 +198,6 @@ class TestPrequential:
         assert calibrator.fit(SCORES, LABELS).prequential_.empty
 
 
-@pytest.mark.one_era
 def test_a_saved_calibrator_goes_on(tmp_path):
     calibrator = updated(first_fit(), [PIECES["two"][0]])
     loaded = load(calibrator.save(tmp_path / "stream.nc"))

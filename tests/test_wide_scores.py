@@ -23,8 +23,6 @@ from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.ranking import RelevanceCalibrator
 from bayescal.support.score_checks import ScoresWarning
 
-pytestmark = pytest.mark.one_era
-
 
 def wide_scores(documents, decades, share, width, seed=0):
     """Return scores; a share lie up to some powers of 10 away, a fifth of those wrong."""
