@@ -91,16 +91,14 @@ LONGEST = {
 # PyMC or ArviZ has a part in these files, so CI runs them in both eras; a test among them that
 # needs only one bears the mark itself.
 BOTH_ERAS = {
-    "test_arviz", "test_classifier_weights", "test_cli", "test_cli_fit", "test_cli_predict",
-    "test_comparison", "test_distributions", "test_distributions_composition", "test_engines",
-    "test_estimates", "test_exact_equals_nuts", "test_exact_priors", "test_figures_in_text",
-    "test_intervals", "test_learned_prior_nuts", "test_live_nuts", "test_logit_beta",
-    "test_map_equals_mle", "test_monotone_equals_nuts", "test_monotone_pieces",
-    "test_monotone_programs", "test_multiclass_program", "test_noisy_logistic", "test_notebooks",
-    "test_ordinal_program", "test_own_densities", "test_own_programs", "test_pooled_grouped",
-    "test_pooled_program", "test_probability_table", "test_program_engine", "test_programs",
-    "test_raw_units", "test_relative", "test_score_calibrator", "test_seams", "test_stored_files",
-    "test_topics_nuts",
+    "test_arviz", "test_class_programs", "test_classifier_weights", "test_cli", "test_cli_fit",
+    "test_cli_predict", "test_comparison", "test_distributions", "test_distributions_composition",
+    "test_engines", "test_engines_equal_nuts", "test_exact_priors", "test_figures_in_text",
+    "test_intervals", "test_learned_prior_nuts", "test_live_nuts", "test_map_equals_mle",
+    "test_monotone_pieces", "test_monotone_programs", "test_noisy_logistic", "test_notebooks",
+    "test_own_densities", "test_own_programs", "test_pooled_program", "test_probability_table",
+    "test_program_engine", "test_programs", "test_raw_units", "test_relative",
+    "test_score_calibrator", "test_seams", "test_stored_files", "test_topics_nuts",
 }  # fmt: skip
 
 
