@@ -27,6 +27,11 @@ def components(families, scores=SCORES, asinh_scales=ASINH_SCALES, positive=POSI
     return build_components(families, asinh_scales, data, settings)
 
 
+def engine_draws(calibrator):
+    draws = calibrator.posterior_["parts/densities/engine_draws"].to_dataset()
+    return draws.stack(sample=("chain", "draw"))
+
+
 @pytest.mark.parametrize("asinh_scale", [0.3, 2.0, 50.0, np.inf])
 def test_jacobian_is_the_derivative_of_the_warp(asinh_scale):
     s = np.array([-300.0, -2.0, 0.5, 0.7, 4.0, 1e5])
@@ -55,11 +60,7 @@ def test_draws_follow_the_posterior_probabilities():
     calibrator = ScoreCalibrator(
         Densities("average", warp="average", averaging="evidence"), draws=5000, random_state=0
     ).fit(SCORES, POSITIVE)
-    posterior = (
-        calibrator.posterior_["parts/densities/engine_draws"]
-        .to_dataset()
-        .stack(sample=("chain", "draw"))
-    )
+    posterior = engine_draws(calibrator)
     names = posterior.attrs["families"].split()
     weight = calibrator.family_weight_
     for klass, label in enumerate(("False", "True")):
@@ -81,11 +82,7 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
         Densities("average", warp="none"), draws=10_000, random_state=0
     ).fit(SCORES, POSITIVE)
     alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
-    posterior = (
-        calibrator.posterior_["parts/densities/engine_draws"]
-        .to_dataset()
-        .stack(sample=("chain", "draw"))
-    )
+    posterior = engine_draws(calibrator)
     code = posterior.attrs["families"].split().index("laplace")
     negative = posterior.sel(klass="negative")
     theta = negative["theta"].values[negative["family"].values == code]

@@ -107,22 +107,6 @@ def test_a_decimal_comma_is_read_where_the_whole_column_has_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "score;label\n0,75;1\n-1.5;0\n",  # a comma here, a point there
-        "score;label\n1,750;1\n-1,500;0\n",  # or thousands
-        'score,label\n"1,750",1\n2,0\n',
-        "score,label\n0,75,1\n-1,5,0\n",  # each number is two cells
-        "score,label\n1,1\n-1,5,0\n",
-    ],
-)
-def test_another_decimal_comma_is_called_one(text, tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text(text)
-    assert "decimal comma" in run("fit", path, *MLE, code=2).stderr
-
-
-@pytest.mark.parametrize(
     ("cells", "asks"),
     [
         (["850", "1.012", "-2.500", "7"], True),
@@ -203,13 +187,6 @@ def test_text_in_numbers_is_no_decimal_comma(tmp_path):
     told = run("fit", path, *MLE, code=2).stderr
     assert "got 'high, too' in row 2 of the file" in told
     assert "decimal comma" not in told
-
-
-def test_a_quotation_mark_that_is_not_closed_is_found(tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text('score,label\n1,1\n"2,0\n3,0\n')
-    told = run("fit", path, *MLE, code=2).stderr
-    assert "a quotation mark that opens in line 3 is never closed" in told
 
 
 @pytest.mark.parametrize("label", [["ham", "spam"], [0, 1]])
@@ -300,12 +277,6 @@ def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeyp
     assert message in run("fit", book, code=2).stderr
 
 
-def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
-    FRAME.to_csv(tmp_path / "scores.xlsx", index=False)
-    message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
-    assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
-
-
 @pytest.mark.parametrize(("name", "encoding"), [("long.csv", "utf-8"), ("long.csv.gz", "latin-1")])
 def test_a_cell_of_many_megabytes_is_refused_before_it_is_read(tmp_path, name, encoding):
     text = "score,label,place\n1.0,1,Zürich\n0.0,0," + "x" * 11_000_000 + "\n0.5,1,a\n"
@@ -313,6 +284,33 @@ def test_a_cell_of_many_megabytes_is_refused_before_it_is_read(tmp_path, name, e
     (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)
     message = run("fit", tmp_path / name, "--out", tmp_path / "out", code=2).stderr
     assert f"{name} cannot be read: one of its lines has more than 10,000,000 bytes" in message
+
+
+COMMA = "decimal comma"
+NAMED = "got 'x' in row {} of the file"
+REFUSED = [
+    ("s.csv", "score;label\n0,75;1\n-1.5;0\n", COMMA),  # a comma here, a point there
+    ("s.csv", "score;label\n1,750;1\n-1,500;0\n", COMMA),  # or thousands
+    ("s.csv", 'score,label\n"1,750",1\n2,0\n', COMMA),
+    ("s.csv", "score,label\n0,75,1\n-1,5,0\n", COMMA),  # each number is two cells
+    ("s.csv", "score,label\n1,1\n-1,5,0\n", COMMA),
+    ("s.csv", 'score,label\n1,1\n"2,0\n3,0\n', "mark that opens in line 3 is never closed"),
+    ("s.csv", "score,label\n1,1\n\n2,0\nx,1\n", NAMED.format(5)),  # as spreadsheets number rows
+    ("s.csv", "\nscore,label\n1,1\nx,0\n", NAMED.format(4)),
+    ("s.csv", 'score,label,t\n1,1,"a\nb"\nx,1,d\n', NAMED.format(3)),
+    ("s.csv", "sep=,\nscore,label\n1,1\nx,0\n", NAMED.format(3)),
+    ("s.csv", gzip.compress(TEXT.encode()), "let its name end in .csv.gz"),
+    ("s.csv", b"PAR1\x15\x04", "let its name end in .parquet"),
+    ("s.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old spreadsheet"),
+    ("s.csv.gz", gzip.compress(TEXT.encode())[:-20], "cannot be read: Compressed file ended"),
+    ("s.xlsx", TEXT, "s.xlsx cannot be read: it is no .xlsx file, or damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+def test_files_that_cannot_be_read_are_refused(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in run("fit", tmp_path / name, *MLE, code=2).stderr
 
 
 def test_a_spreadsheet_that_unpacks_to_far_more_is_refused(tmp_path):
@@ -444,12 +442,6 @@ def test_a_topic_called_topics_is_one_of_them(tmp_path):
     assert set(bayescal.load(tmp_path / "out")) == {"topics", "a"}
 
 
-def test_a_damaged_archive_is_refused_with_its_name(tmp_path):
-    path = tmp_path / "s.csv.gz"
-    path.write_bytes(gzip.compress(TEXT.encode())[:-20])
-    assert "s.csv.gz cannot be read: Compressed file ended" in run("fit", path, code=2).stderr
-
-
 BLANK = {
     "blank lines.csv": TEXT.replace("\n", "\n\n").encode(),
     "blank above.csv": ("\n \n" + FRAME.to_csv(index=False, sep=";")).encode(),
@@ -472,34 +464,6 @@ def test_a_spreadsheet_may_begin_below_and_right_of_its_corner(tmp_path):
     found = read_frame(path)
     assert found.columns.tolist() == list(FRAME)
     assert [file_row(int(k))[:5] for k in found.index] == ["row 5", "row 6"]
-
-
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("score,label\n1,1\n\n2,0\nx,1\n", 5),
-        ("\nscore,label\n1,1\nx,0\n", 4),
-        ('score,label,t\n1,1,"a\nb"\nx,1,d\n', 3),
-        ("sep=,\nscore,label\n1,1\nx,0\n", 3),
-    ],
-)
-def test_rows_are_named_as_a_spreadsheet_numbers_them(text, row, tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text(text)
-    assert f"got 'x' in row {row} of the file" in run("fit", path, *MLE, code=2).stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("s.csv", gzip.compress(TEXT.encode()), "let its name end in .csv.gz"),
-        ("s.csv", b"PAR1\x15\x04", "let its name end in .parquet"),
-        ("s.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old spreadsheet"),
-    ],
-)
-def test_a_file_of_another_kind_than_its_name_says(name, content, message, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    assert message in run("fit", tmp_path / name, code=2).stderr
 
 
 def test_text_that_a_parquet_file_holds_as_bytes_is_text(tmp_path):

@@ -150,18 +150,10 @@ def test_numpys_own_are_fine(flag):
 
 def test_none_is_forgotten():
     """Every public callable that has a flag is among the cases."""
-    modules = [
-        "",
-        ".metrics",
-        ".decisions",
-        ".monitoring",
-        ".text",
-        ".ranking",
-        ".plots",
-        ".report",
-    ]
-    modules += [".combining.tasks", ".combining.online", ".combining.indicators", ".families"]
-    for module in map(import_module, [f"bayescal{name}" for name in modules]):
+    modules = "metrics decisions monitoring text ranking plots report families combining.tasks"
+    modules += " combining.online combining.indicators"
+    names = ["bayescal", *(f"bayescal.{each}" for each in modules.split())]
+    for module in map(import_module, names):
         for name in getattr(module, "__all__", None) or dir(module):
             each = getattr(module, name)
             if not callable(each) or name.startswith("_") or not hasattr(each, "__module__"):

@@ -41,16 +41,8 @@ LEVELS = [
     {"__main__"},
 ]
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
-HEAVY = {
-    "pymc",
-    "pytensor",
-    "pandas",
-    "matplotlib",
-    "sklearn",
-    "arviz_stats",
-    "arviz_base",
-    "arviz_plots",
-}
+HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn"}
+HEAVY |= {"arviz_stats", "arviz_base", "arviz_plots"}
 # Imported with the folder; a function's imports are paid when it runs.
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},

@@ -348,12 +348,7 @@ def test_chains_that_remember_their_start_disagree(monkeypatch):
     mode = find_mode(posterior, first_of(posterior)).point(posterior)
     modes, half = np.stack([mode, mode + 3.0]), np.full(2, 0.5)
     drawn, _ = engine.draw_chains(posterior, modes, half, 4, 100, np.random.default_rng(0), 1)
-    assert (drawn.points[:, :, 1].mean(axis=1) > mode[1] + 1.5).tolist() == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    assert (drawn.points[:, :, 1].mean(axis=1) > mode[1] + 1.5).tolist() == [False] * 2 + [True] * 2
 
 
 def test_blocks_find_the_mode_of_chains():
