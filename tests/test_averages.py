@@ -13,7 +13,6 @@ from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import loo_log_density
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import FAMILY_NAMES
-from bayescal.inference.newton import stack
 
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
@@ -143,16 +142,6 @@ def test_an_outlier_is_left_out_exactly(weight):
         rng = np.random.default_rng(seed)
         found = loo_log_density(evidence(weight), 1, scores, weights, np.array([9]), rng)
         assert found[0] == pytest.approx(expected, abs=0.15)
-
-
-def test_stacking_weights_are_the_best_of_a_grid():
-    density = np.log(RNG.gamma(2, 1, (2, 30)))
-    best = stack(density, np.ones(30), 0.25)
-    share = np.linspace(0.001, 0.999, 999)
-    objective = special.logsumexp(
-        density[:, :, None], axis=0, b=np.stack([share, 1 - share])[:, None, :]
-    ).sum(axis=0) + 0.25 * (np.log(share) + np.log1p(-share))
-    assert best[0] == pytest.approx(share[objective.argmax()], abs=2e-3)
 
 
 def test_a_wrong_family_cannot_dominate():

@@ -356,14 +356,6 @@ class TestScores:
         assert np.abs(found).max() > 40.0
         assert np.unique(found[:, 0]).size == 180
 
-    def test_two_classes_of_naive_bayes(self):
-        model = GaussianNB().fit(X, Y)
-        classifier = CalibratedClassifier(FrozenEstimator(model), QUICK).fit(X, Y)
-        log_p = model.predict_log_proba(X)
-        assert_allclose(
-            classifier.calibrated_classifiers_[0].scores(X)[:, 0], log_p[:, 1] - log_p[:, 0]
-        )
-
     def test_probabilities_of_exactly_0_and_1_have_a_place_in_line(self):
         forest = RandomForestClassifier(20, random_state=0).fit(X[:120], Y[:120])
         p = forest.predict_proba(X)[:, 1]

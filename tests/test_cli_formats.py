@@ -17,7 +17,7 @@ from bayescal.cli.files import BLOCK, dialect_of, read_frame
 from bayescal.cli.numbers import DECIMAL, NumberFormat, as_numbers
 from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
-from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
+from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
 FRAME = make_frame().assign(place="Zürich")
 TEXT = FRAME.to_csv(index=False)
@@ -49,19 +49,6 @@ def test_it_is_read_as_it_is(name, tmp_path):
     pd.testing.assert_frame_equal(table, FRAME, check_dtype=False)
 
 
-@pytest.mark.parametrize("name", ["scores.csv", "scores.xlsx"])
-def test_what_was_read_is_fitted(name, tmp_path):
-    if name.endswith("xlsx"):
-        FRAME.to_excel(tmp_path / name, index=False)
-    else:
-        (tmp_path / name).write_bytes(FILES["utf16 told.csv"])
-    run("fit", tmp_path / name, *MLE, "--out", tmp_path / "out")
-    table = pd.read_csv(tmp_path / "out/probabilities.csv", dtype={"document": str})
-    pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
-    expected = fitted(FRAME).predict_proba(FRAME["score"])[:, 1]
-    np.testing.assert_array_equal(table["probability"], expected)
-
-
 def test_a_character_across_two_blocks_is_one(tmp_path):
     path = tmp_path / "long.csv"
     path.write_bytes(b"score\n" + b"1" * (BLOCK - 7) + "ü\n".encode())
@@ -87,23 +74,6 @@ def test_headers_that_are_nearly_right(header, message, tmp_path):
     assert first in told
     assert second in told
     assert ("Did you mean" in told) == ("Did you mean" in message)
-
-
-def decimal_commas(frame):
-    """Return a file as a spreadsheet writes it where decimals have commas."""
-    return frame.to_csv(index=False, sep=";", decimal=",").encode()
-
-
-def test_a_decimal_comma_is_read_where_the_whole_column_has_it(tmp_path):
-    (tmp_path / "point.csv").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "comma.csv").write_bytes(decimal_commas(FRAME))
-    for name in ("point", "comma"):
-        run("fit", tmp_path / f"{name}.csv", *MLE, "--out", tmp_path / name)
-    first, second = (
-        (tmp_path / name / "probabilities.csv").read_text(encoding="utf-8")
-        for name in ("point", "comma")
-    )
-    assert first == second
 
 
 @pytest.mark.parametrize(

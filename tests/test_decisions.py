@@ -40,15 +40,6 @@ def test_expected_costs_are_means_over_draws_and_classes():
     assert expected_costs(DRAWS, COSTS) == pytest.approx(expected_costs(both_shapes(DRAWS), COSTS))
 
 
-def test_binary_decisions_are_those_of_a_threshold():
-    # Elkan: positive from p = false alarm/(false alarm + miss) on.
-    p = np.linspace(0.01, 0.99, 99)[None]
-    found = decide(p, COSTS)
-    assert found.decision.tolist() == (p[0] > 1 / 6).astype(int).tolist()
-    assert found.probability_optimal.tolist() == [1.0] * 99
-    assert found.expected_regret == pytest.approx(0)
-
-
 @pytest.mark.parametrize("draws_costs", [(DRAWS, COSTS), (THREE, THREE_COSTS)])
 def test_decisions_by_hand(draws_costs):
     draws, costs = draws_costs

@@ -128,18 +128,6 @@ def test_quantiles_are_the_record_s(name):
 
 
 @every_family
-def test_derivatives_of_the_distribution_function_are_the_density(name):
-    for shape in (each for each in SHAPES if mode_for(each) is REWRITTEN):
-        values = values_around(name, shape)
-        logp, *_ = evaluate(name, "logp", values, shape, REWRITTEN)
-        logcdf, slope, theta_slope, *_ = evaluate(name, "logcdf", values, shape, REWRITTEN)
-        np.testing.assert_allclose(slope, np.exp(logp - logcdf), rtol=1e-9, atol=1e-290)
-        np.testing.assert_allclose(theta_slope, -slope, rtol=1e-12)
-        logccdf, slope, *_ = evaluate(name, "logccdf", values, shape, REWRITTEN)
-        np.testing.assert_allclose(slope, -np.exp(logp - logccdf), rtol=1e-9, atol=1e-290)
-
-
-@every_family
 def test_gradients_are_finite_everywhere(name):
     """Also as written: rewrites hide a branch that is not finite, and numpy warns of overflow."""
     for _, *sides in SHAPES:

@@ -152,18 +152,6 @@ def test_a_weight_is_a_power_of_the_likelihood(power):
     assert repeated.log_evidence < half.log_evidence < 0
 
 
-@each_power
-def test_mirrored_scores_have_the_mirrored_posterior(power):
-    x, rng = SAMPLES["eight"], np.random.default_rng
-    one = draw_class(x, None, power, DensityPrior(share_alpha=3.0), 4000, rng(1))
-    other = draw_class(-x, None, power, DensityPrior(share_beta=3.0), 4000, rng(2))
-    assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-4)
-    assert st.ks_2samp(one.theta, -other.theta).pvalue > 1e-3
-    assert st.ks_2samp(one.left_share, 1 - other.left_share).pvalue > 1e-3
-    assert st.ks_2samp(one.width, other.width).pvalue > 1e-3
-    assert st.ks_2samp(one.theta, other.theta).pvalue < 1e-3
-
-
 @pytest.mark.slow
 def test_several_modes_are_all_drawn():
     # Two tight clumps far apart: the mode of the density may stand at either.

@@ -164,15 +164,6 @@ def test_within_the_scores_nothing_changes(curves):
     np.testing.assert_array_equal(curves.predictive(at), free(curves).predictive(at))
 
 
-def test_scores_among_others_and_alone_are_the_same(calibrator):
-    together = np.concatenate([BELOW, np.linspace(LOW, HIGH, 60), ABOVE])
-    said = calibrator.predict_proba(together)[:, 1]
-    alone = [calibrator.predict_proba([each])[0, 1] for each in together]
-    np.testing.assert_allclose(said, alone, atol=1e-4)
-    bands = calibrator.predict_interval(together)
-    np.testing.assert_allclose(bands, [calibrator.predict_interval([each])[0] for each in together])
-
-
 @pytest.mark.slow
 def test_a_file_and_another_class_prior_keep_it(calibrator, curves, tmp_path):
     again = load(calibrator.save(tmp_path / "one.nc"))._fitted.calibration.draws

@@ -128,17 +128,6 @@ def test_drawn_curves_of_many_scores_are_read_off_a_table(monkeypatch):
     assert draws_off_by("skewed", "monotone") < POINT
 
 
-def test_a_table_of_20_nodes_fails(monkeypatch):
-    monkeypatch.setattr(curves, "MOST_NODES", 20)
-    monkeypatch.setattr(curves, "first_nodes", lambda low, high, *_: np.linspace(low, high, 20))
-    problem.cache_clear()
-    case = ("skewed", "asymmetric_laplace")
-    off = points_off_by(*case, "predictive"), bands_off_by(*case)
-    problem.cache_clear()
-    assert off[0] > POINT
-    assert off[1] > band_error(DRAWS)
-
-
 @pytest.mark.parametrize("draws", [2, 30, 4000])
 def test_bands_of_few_and_of_many_draws(draws):
     calibrator = ScoreCalibrator(draws=draws, chains=1, random_state=1).fit(SKEWED, POSITIVE)

@@ -195,14 +195,6 @@ def test_a_constant_added_to_a_document_changes_nothing(fitted, new):
 
 
 @pytest.mark.slow
-def test_scores_need_no_unit(plain):
-    scores, y = simulated()
-    p, q = plain.predict_proba(scores), quick().fit(1e4 * scores, y).predict_proba(1e4 * scores)
-    # The prior of log G knows the unit a little.
-    assert np.abs(p - q).mean() < 0.03
-
-
-@pytest.mark.slow
 def test_weights_are_repetitions(new):
     scores, y = simulated(60)
     weight = np.arange(60) % 3

@@ -61,25 +61,6 @@ def test_gradient_is_that_of_the_density(weighted, case):
     np.testing.assert_allclose(gradient[0], numeric, rtol=2e-3, atol=2e-3)
 
 
-def test_at_the_typical_gap_log_odds_are_the_gain():
-    gap = 2.5
-    log_p = np.array([[-np.log1p(np.exp(-gap)), -gap - np.log1p(np.exp(-gap))]])
-    unit = float(-log_p[0, 1])
-    for lam in (-0.7, 1e-9, 0.5, 1.0, 2.0):
-        plain = warp(ScoredOptions.of(log_p, unit), np.array([[1.3, lam, 0.4]])).plain[0]
-        np.testing.assert_allclose(plain[1, 0], -np.exp(1.3), rtol=1e-6)
-
-
-def test_warp_of_one_and_a_gain_of_the_unit_is_the_identity():
-    unit = typical_gap(LOG_P)
-    maps = Maps(np.array([[np.log(unit), 1.0, 0.0]]), np.array([-60.0]), np.zeros((1, 7, 4)))
-    posterior = posterior_of(LOG_P, LABEL)
-    features = posterior.likelihood.features
-    np.testing.assert_allclose(
-        probabilities(features, maps, maps.theta)[0].T, np.exp(LOG_P), rtol=1e-9
-    )
-
-
 @pytest.mark.parametrize("size", [1e60, 1e120, 1e149])
 def test_scores_of_any_size_have_an_answer(size):
     """Powers of their depths would overflow."""

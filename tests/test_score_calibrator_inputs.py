@@ -146,18 +146,3 @@ def test_hard_data(case, family):
     lower, upper = exact.predict_interval(new).T
     assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
     assert exact.diagnostics_.efficiency > 0.95
-
-
-def test_tiny_units_do_not_matter():
-    # A power of two: other units round differently, and acceptance of draws with them.
-    rng, labels = np.random.default_rng(0), np.repeat([0, 1], [30, 10])
-    scores, tiny = rng.normal(2.0 * labels), 2.0**-490
-    plain, small = (
-        ScoreCalibrator(prior_knowledge="vague", draws=100, random_state=0).fit(
-            unit * scores, labels
-        )
-        for unit in (1.0, tiny)
-    )
-    np.testing.assert_allclose(
-        small.predict_interval(tiny * scores), plain.predict_interval(scores), atol=1e-6
-    )

@@ -284,15 +284,6 @@ def test_constant_scores_of_every_topic(pooling):
         TopicCalibrator(pooling).fit(scores, LABELS, TOPICS)
 
 
-@pytest.mark.slow
-def test_units_of_the_scores_do_not_matter(fitted):
-    # A power of two: other units round differently, and acceptance of draws with them.
-    moved = TopicCalibrator(**FEW).fit(1024.0 * SCORES, LABELS, TOPICS)
-    assert_allclose(
-        moved.predict_proba(1024.0 * SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
-    )
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

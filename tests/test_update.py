@@ -70,15 +70,6 @@ def test_any_pieces_in_any_order_are_one_fit(family, pieces):
     assert_same_posterior(calibrator, at_once(calibrator))
 
 
-def test_units_of_all_documents_would_be_another_prior():
-    """Negative: a prior that looks at tomorrow is not the one that was stated."""
-    calibrator = updated(first_fit(), PIECES["one"])
-    looked = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0).fit(SCORES, LABELS)
-    assert calibrator.units_ != looked.units_
-    with pytest.raises(AssertionError):
-        assert_same_posterior(calibrator, looked)
-
-
 def test_evidence_of_the_new_is_a_ratio_of_evidences():
     """p(new | old) = p(all)/p(old), here by draws of the old posterior alone."""
     calibrator = first_fit("gaussian", draws=5000)
