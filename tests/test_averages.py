@@ -5,7 +5,7 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
+from bayescal import Densities, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import build_components
@@ -144,15 +144,6 @@ def test_an_outlier_is_left_out_exactly(weight):
         assert found[0] == pytest.approx(expected, abs=0.15)
 
 
-def test_a_wrong_family_cannot_dominate():
-    # Gaussian but for one far score in fifty: evidence may not choose a Gaussian alone.
-    scores = np.r_[RNG.normal(0, 1, 100), RNG.normal(4, 1, 49), 30.0]
-    calibrator = ScoreCalibrator("average", random_state=0).fit(scores, np.arange(150) >= 100)
-    weight = calibrator.family_weight_.loc["True"]
-    assert weight["laplace"] + weight["asymmetric_laplace"] > 0.5
-    assert calibrator.family_weight_.loc["False", ["gaussian", "asymmetric_gaussian"]].sum() > 0.5
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
@@ -168,41 +159,6 @@ def test_a_mixture_survives_saving(parts, tmp_path):
     assert list(again.summary().index) == list(fitted.summary().index)
     plain = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
     assert np.abs(plain.predict_proba(x) - fitted.predict_proba(x)).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"parts": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
-        (
-            {"parts": Densities(warp=2.0), "inference": "mle"},
-            "Densities: warp=2.0 needs inference='exact'",
-        ),
-        ({"parts": Densities(warp=0.0)}, "warp must be positive and finite, got 0.0"),
-        (
-            {"parts": Monotone(warp="log")},
-            "Monotone: warp must be one of 'auto', 'none', 'average', got 'log'",
-        ),
-        ({"parts": Logistic(warp=True)}, "Logistic: warp must be 'auto', .* got True"),
-        ({"parts": Densities(averaging="bic")}, "averaging must be one of"),
-        ({"point": "mode"}, "point must be one of 'predictive', 'mean', 'median'"),
-        ({"draws": 0}, "draws must be a positive whole number, got 0"),
-        ({"draws": True}, "draws must be a positive whole number, got True"),
-        (
-            {"parts": Densities(prior_knowledge={"theta_scale": -1.0})},
-            "theta_scale must be positive",
-        ),
-        (
-            {"parts": Densities(prior_knowledge="theta_scale")},
-            "prior_knowledge must be a dict of hyperparameters by name",
-        ),
-        ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
-        ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
-    ],
-)
-def test_settings_that_are_none(settings, message):
-    with pytest.raises(ValueError, match=message):
-        ScoreCalibrator(**settings).fit(SCORES, POSITIVE)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "asymmetric_laplace"])

@@ -123,13 +123,6 @@ class TestBinary:
         assert two().predict_proba(far)[0].tolist() == [0.0, 1.0]
         assert -np.inf < two().predict_log_proba(far)[0, 0] < -700.0
 
-    @pytest.mark.parametrize("labels", [["no", "yes"], [-1, 1], [False, True], [1.0, 2.0]])
-    def test_any_two_labels(self, labels):
-        labels = np.array(labels)
-        classifier = CalibratedClassifier(SVC, QUICK).fit(X, labels[Y])
-        assert classifier.classes_.tolist() == labels.tolist()
-        assert_array_equal(classifier.predict(X), labels[two().predict(X)])
-
     def test_random_state_seeds_and_else_the_calibrators_own(self):
         def draws(own, outer):
             calibrator = ScoreCalibrator("gaussian", draws=50, random_state=own)

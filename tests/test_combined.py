@@ -177,18 +177,6 @@ def test_documents_stand_for_their_classes():
         assert total == pytest.approx(data.total(label))
 
 
-def test_a_part_that_is_wrong_loses_its_weight():
-    # Bimodal negatives: two-sided densities cannot follow, monotone log-odds can.
-    rng = np.random.default_rng(2)
-    negative = np.where(rng.random(1400) < 0.6, rng.normal(-4, 0.5, 1400), rng.normal(1, 0.5, 1400))
-    scores = np.concatenate([negative, rng.normal(2.5, 0.8, 600)])
-    calibrator = ScoreCalibrator(random_state=0).fit(scores, np.arange(2000) >= 1400)
-    table = calibrator.combination_
-    assert table["weight"].idxmax() == "monotone"
-    assert table.loc["densities", "weight"] < 0.1
-    assert table.loc["monotone", "elpd"] > table.loc["densities", "elpd"] + 2 * table["se"].max()
-
-
 def vague(**settings):
     """Return a calibrator that knows nothing of other problems."""
     return ScoreCalibrator(prior_knowledge="vague", random_state=0, **settings)
@@ -321,6 +309,17 @@ def test_a_weight_of_two_repeats_the_document():
             "walk_scale must be positive",
         ),
         ({"parts": Logistic(prior_knowledge={"theta_scale": 1.0})}, "got 'theta_scale'"),
+        ({"parts": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
+        ({"parts": Densities(warp=2.0), "inference": "mle"}, "warp=2.0 needs inference='exact'"),
+        ({"parts": Densities(warp=0.0)}, "warp must be positive and finite, got 0.0"),
+        ({"parts": Monotone(warp="log")}, "Monotone: warp must be one of 'auto', .* got 'log'"),
+        ({"parts": Logistic(warp=True)}, "Logistic: warp must be 'auto', .* got True"),
+        ({"parts": Densities(averaging="bic")}, "averaging must be one of"),
+        ({"draws": True}, "draws must be a positive whole number, got True"),
+        ({"parts": Densities(prior_knowledge={"theta_scale": -1.0})}, "scale must be positive"),
+        ({"parts": Densities(prior_knowledge="x")}, "must be a dict of hyperparameters by name"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
     ],
 )
 def test_settings_that_are_none(settings, message):

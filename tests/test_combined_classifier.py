@@ -138,53 +138,6 @@ class TestBayes:
             assert np.mean(held) > least
         assert np.mean(widths[seeds:]) < 0.5 * np.mean(widths[:seeds])
 
-    @pytest.mark.slow
-    def test_it_beats_each_classifier_calibrated_from_three_positives_on(self):
-        """Log-loss on new documents against the classifier that is best there, calibrated."""
-        new, truth, _ = views(2000, np.random.default_rng(99), share=0.1)
-        for n_positive in (3, 20):
-            ours, best = [], []
-            for seed in range(4):
-                rng = np.random.default_rng(seed)
-                documents, y, _ = views(10 * n_positive, rng, share=0.1)
-                documents[:n_positive], y = views(n_positive, rng, share=1.0 - 1e-9)[0], y
-                y = (np.arange(y.size) < n_positive).astype(int)
-                documents[n_positive:] = views(y.size - n_positive, rng, share=1e-9)[0]
-                found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
-                ours.append(log_loss(truth, found.predict_proba(new)))
-                each = [
-                    ScoreCalibrator(scores_are="scores", random_state=0).fit(documents[:, i], y)
-                    for i in range(3)
-                ]
-                best.append(
-                    min(log_loss(truth, c.predict_proba(new[:, i])) for i, c in enumerate(each))
-                )
-            assert np.mean(ours) < np.mean(best) + 0.01
-
-    @pytest.mark.slow
-    def test_a_classifier_twice_shares_its_weight(self):
-        documents, y, _ = views(300, np.random.default_rng(0))
-        twice = [("one", Column(0)), ("again", Column(0)), ("other", Column(1))]
-        once = CombinedClassifier([twice[0], twice[2]], random_state=0).fit(documents, y)
-        found = CombinedClassifier(twice, random_state=0).fit(documents, y)
-        mean = found.weights()["mean"].loc["1"]
-        assert mean["one"] == pytest.approx(mean["again"], abs=0.05)
-        alone = once.weights()["mean"].loc["1", "one"]
-        assert mean["one"] + mean["again"] == pytest.approx(alone, abs=0.3)
-        assert_allclose(found.predict_proba(documents), once.predict_proba(documents), atol=0.08)
-
-    @pytest.mark.slow
-    def test_a_classifier_that_says_nothing_has_no_weight(self):
-        documents, y, _ = views(400, np.random.default_rng(0), sds=(0.7, 50.0))
-        found = CombinedClassifier(columns(2), random_state=0).fit(documents, y)
-        mean = found.weights()["mean"].loc["1"]
-        assert mean["view 0"] > 0.8
-        # Its calibrated log-odds are those of the base rate: what they are multiplied by is moot.
-        moved = documents.copy()
-        moved[:, 1] = np.random.default_rng(1).permutation(moved[:, 1])
-        change = found.decision_function(moved) - found.decision_function(documents)
-        assert np.abs(change).max() < 0.5
-
     def test_costs_are_cut_by_bayes_rule(self, binary):
         assert binary.thresholds_["error"] == 0.0
         assert binary.thresholds_["cost_1_10"] == pytest.approx(-np.log(10.0))

@@ -81,24 +81,6 @@ def test_combination_is_scored_as_the_mixture_of_its_parts():
     assert 0 < found.p < 10
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
-@pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
-def test_comparison_ranks_a_right_family_above_a_wrong_one():
-    rng = np.random.default_rng(2)
-    y = rng.random(400) < 0.5
-    scores = np.where(y, rng.exponential(3, 400), -rng.exponential(0.3, 400))
-    fits = {
-        name: ScoreCalibrator(name, random_state=0).fit(scores, y)
-        for name in ("gaussian", "asymmetric_laplace")
-    }
-    scores_apart = {name: leave_one_out(fit) for name, fit in fits.items()}
-    table = arviz_stats.compare(scores_apart)
-    assert table.index[0] == "asymmetric_laplace"
-    assert table["rank"].tolist() == [0, 1]
-    assert scores_apart["gaussian"].elpd < scores_apart["asymmetric_laplace"].elpd
-
-
 @pytest.fixture(scope="module")
 def of_classes():
     rng = np.random.default_rng(3)

@@ -127,6 +127,8 @@ def test_widths_of_unwarped_sides_are_their_scales():
     plain = np.isinf(np.array(density.asinh_scales)[density.warp])
     theta, left_rate, right_rate = density.coefficients[:3]
     np.testing.assert_array_equal(mode[plain], theta[plain])
+    kinks = density.take(np.flatnonzero(plain)).kinks(5)
+    np.testing.assert_allclose(kinks, np.quantile(theta[plain], np.linspace(0.0, 1.0, 5)))
     np.testing.assert_allclose(left[plain], 1.0 / left_rate[plain])
     np.testing.assert_allclose(right[plain], 1.0 / right_rate[plain])
     # Negative: the parameters of a warped density are something else.

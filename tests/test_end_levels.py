@@ -348,32 +348,6 @@ def test_topics_read_probabilities_of_0_and_1_alike(tmp_path):
     assert q[0] == q[1] == q[2] < q[3]
 
 
-@pytest.mark.slow
-def test_shares_of_votes_are_calibrated_better_than_at_minus_34():
-    """Divergence from the truth of 20 data sets; it was 1.5 to 2.5 times as large before."""
-    m, n = 50, 1000
-    share, positive = votes(1_000_000, m, 999)
-    step = np.round(m * share).astype(int)
-    count = np.bincount(step)
-    right = np.bincount(step, positive) / count
-    grid = np.arange(m + 1) / m
-
-    def divergence(scores, new, positive):
-        calibrator = ScoreCalibrator(scores_are="probabilities", **FAST).fit(scores, positive)
-        p = calibrator.predict_proba(new)[:, 1]
-        each = right * np.log(right / p) + (1 - right) * np.log((1 - right) / (1 - p))
-        return np.average(each, weights=count)
-
-    found = []
-    for seed in range(20):
-        scores, labels = votes(n, m, seed)
-        # What 0 and 1 were read as before: no score is exactly either.
-        far = np.clip(scores, 1e-15, 1 - 1e-15), np.clip(grid, 1e-15, 1 - 1e-15)
-        found.append([divergence(scores, grid, labels), divergence(*far, labels)])
-    inside, before = np.mean(found, axis=0)
-    assert inside < 0.8 * before
-
-
 def test_levels_and_base_rate_are_drawn_from_their_betas():
     data = BinaryScores(np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([0, 1, 0, 1, 1]) == 1)
     tied = TiedDocuments(np.array([0.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0, 2.0]), data)

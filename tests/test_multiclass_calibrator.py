@@ -181,14 +181,6 @@ def test_findings_are_those_of_the_documents_fitted(fitted):
     assert len(quick(exchangeable=True).fit(*simulated(30)).findings()) == 1
 
 
-def test_over_confidence_is_corrected(fitted):
-    scores, y = simulated(2000, seed=2)
-    loss = -np.log(fitted.predict_proba(scores)[np.arange(2000), y]).mean()
-    truth = -special.log_softmax(scores / 3.0, axis=1)[np.arange(2000), y].mean()
-    raw = -special.log_softmax(scores, axis=1)[np.arange(2000), y].mean()
-    assert loss < truth + 0.05 < raw
-
-
 def test_a_constant_added_to_a_document_changes_nothing(fitted, new):
     moved = new + np.arange(len(new))[:, None]
     assert_allclose(fitted.predict_proba(moved), fitted.predict_proba(new), rtol=1e-9)

@@ -135,22 +135,3 @@ def test_weights_meet_the_conditions_of_the_optimum(members, n, pseudo_count):
     pull = share * gradient(log_density, weight, share) + pseudo_count
     total = weight.sum() + members * pseudo_count
     np.testing.assert_allclose(pull, share * total, atol=1e-5 * total, rtol=1e-5)
-
-
-def test_a_member_that_is_wrong_on_rare_observations_only_loses_its_weight():
-    # Members agree on 9,990 of 10,000; on ten the second one has a tenth of the density.
-    log_density = np.zeros((2, 10_000))
-    log_density[1, :10] = np.log(0.1)
-    share = stack(log_density, np.ones(10_000), 0.25)
-    # w2 solves 0.25/w2 = 10 * 0.9/(1 - 0.9 w2) + 0.25/(1 - w2), near 0.25/(10 * 0.9 + 0.25).
-    grid = np.linspace(1e-4, 0.2, 200_001)
-    score = 10 * np.log(1 - 0.9 * grid) + 0.25 * (np.log(grid) + np.log1p(-grid))
-    assert share[1] == pytest.approx(grid[score.argmax()], abs=2e-6)
-
-
-def test_a_hopeless_member_keeps_what_its_pseudo_count_is_worth():
-    log_density = np.zeros((2, 50))
-    log_density[1] = -2000.0
-    np.testing.assert_allclose(
-        stack(log_density, np.ones(50), 0.5), [50.5 / 51, 0.5 / 51], rtol=1e-6
-    )

@@ -198,14 +198,6 @@ def test_derivatives_are_those_of_the_evidence(shift):
     assert efficiency == pytest.approx(topics.efficiency(point[None]).min(), rel=1e-5)
 
 
-@pytest.mark.slow
-def test_single_precision_of_all_is_not():
-    """The negative: statistics are large where scores are far from 0."""
-    topics, points, *_ = made(1000.0)
-    expected = evidence(topics, points, np.float64)
-    assert error(evidence(topics, points, np.float32), expected) > 0.1
-
-
 # Draws of a topic over all populations at once, against a population and a draw at a time
 
 

@@ -33,16 +33,9 @@ RNG = np.random.default_rng(5)
 QUERIES, JUDGED, DEPTH = 20, 50, 20
 # Names by ir_measures and by trec_eval.
 NAMES = {
-    "AP": "map",
-    "AP@5": "map_cut_5",
-    "RR": "recip_rank",
-    "Rprec": "Rprec",
-    "R@10": "recall_10",
-    "P@10": "P_10",
-    "Bpref": "bpref",
-    "nDCG": "ndcg",
-    "nDCG@10": "ndcg_cut_10",
-}
+    "AP": "map", "AP@5": "map_cut_5", "RR": "recip_rank", "Rprec": "Rprec", "R@10": "recall_10",
+    "P@10": "P_10", "Bpref": "bpref", "nDCG": "ndcg", "nDCG@10": "ndcg_cut_10",
+}  # fmt: skip
 
 
 def collection(depth=DEPTH, tied=False):

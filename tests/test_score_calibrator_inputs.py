@@ -62,10 +62,7 @@ def test_wrong_data(arguments, message):
         ({"parts": Densities(scale_floor="on")}, "scale_floor must be"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
-        (
-            {"parts": Program("laplace", {"slope": 1}), "inference": "map"},
-            "hyperparameters of program",
-        ),
+        ({"parts": Program("laplace", {"slope": 1}), "inference": "map"}, "parameters of program"),
         ({"parts": Program("laplas"), "inference": "nuts"}, "no program 'laplas'.* 'laplace'"),
         (
             {"parts": Densities("laplace", prior_knowledge={"theta_scale": 1.0})},

@@ -73,17 +73,6 @@ class TestTextCalibrator:
         with pytest.warns(UnknownWordsWarning, match="14 of 24"):
             TextCalibrator(min_documents=5, calibrator=FAST).fit(some, labels)
 
-    def test_is_calibrated_not_only_right(self):
-        texts, labels = make_documents(600)
-        model = TextCalibrator(words=5).fit(texts, labels)
-        new, truth = make_documents(2000, seed=9)
-        p = model.predict_proba(new)[:, 1]
-        assert (model.predict(new) == truth).mean() > 0.85
-        # A tenth of either class is about the other subject: Bayes' rule on that.
-        crude = np.array(["crude" in text for text in new])
-        assert p[crude].mean() == pytest.approx(0.6 / (0.6 + 0.1 / 3), abs=0.03)
-        assert p[~crude].mean() == pytest.approx(0.2 / 3 / (0.2 / 3 + 0.3), abs=0.06)
-
     def test_gives_bands_and_the_same_bits(self):
         first, again = (TextCalibrator(words=5).fit(TEXTS, LABELS) for _ in range(2))
         low, high = first.predict_interval(TEXTS[:5], level=0.8).T

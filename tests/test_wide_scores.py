@@ -364,33 +364,3 @@ def test_but_not_where_one_topic_is_much_wider_than_most():
     # Topics without a spread do not count: equal scores, and a single one.
     score, positive = np.append(score, [1e7, 1e7, 5.0]), np.append(positive, [True, False, True])
     assert units(score, positive, np.append(topic, [7, 7, 8])) == (centre, spread)
-
-
-@pytest.mark.slow
-def test_topics_beside_a_wild_one_are_calibrated(monkeypatch):
-    rng = np.random.default_rng(99)
-    new = [of_one(2000, topic, rng) for topic in range(TOPICS)]
-
-    def bits():
-        calibrator = TopicCalibrator(draws=100, random_state=0).fit(*documents(1))
-        found = [
-            losses(calibrator.decision_function(score, np.full(score.size, topic)), positive)
-            for topic, (score, positive) in enumerate(new)
-        ]
-        return np.mean([each.log_loss / each.n for each in found])
-
-    # The wild topic's own densities are beyond any grid, and it alone is diagnosed.
-    with pytest.warns(ConvergenceWarning, match="for topic 5 was not resolved"):
-        found = bits()
-    monkeypatch.setattr("bayescal.fitting.scores.MOST_SPREADS", np.inf)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        without = bits()
-    truth = np.mean(
-        [
-            losses(1.5 * score + topic, positive).log_loss / score.size
-            for topic, (score, positive) in enumerate(new)
-        ]
-    )
-    assert truth <= found < 1.4 * truth
-    assert without > 2.5 * truth
