@@ -74,10 +74,7 @@ REFUSED = [
         "the training part of fold 1 holds no document of class 0: use fewer folds",
         {"X": X4, "Y": np.sort(Y4), "cv": KFold(4)},
     ),
-    (
-        "the test part of a fold, holds no document of class",
-        {"cv": LeaveOneOut(), "ensemble": True},
-    ),
+    ("test part of a fold, holds no document of class", {"cv": LeaveOneOut(), "ensemble": True}),
     (
         "training part of fold 1 holds no document with label 0",
         {

@@ -1,16 +1,15 @@
-"""Priors of more than two classes in every answer, and shares of classes in a collection."""
+"""Priors of more than two classes: P_c q_c / r_c, normalised, in every answer."""
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
-from bayescal.monitoring import estimate_prior, estimate_shares, prior_by_em
-from bayescal.monitoring.class_shares import shares_of
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.monitoring import prior_by_em
 
 QUICK = ScoreCalibrator("gaussian", draws=200, random_state=4)
 X, CODES = make_classification(
@@ -137,89 +136,3 @@ def test_masked_priors_of_labels_are_refused():
     classifier = CalibratedClassifier(base, QUICK, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="prior must hold no masked value"):
         classifier.predict_proba(X, np.ma.masked_equal([0.5, 0.25], 0.5))
-
-
-# Shares of several classes in a new collection
-
-SHARES = np.array([0.7, 0.25, 0.05])
-
-
-def shares_posterior(ratio, concentration=1.0, level=0.9, rng=None):
-    return shares_of(ratio, np.arange(3), concentration, level, rng)
-
-
-def simulated(n, shares, rng):
-    """Return scores and labels of three normal classes, and exact P(class | scores)."""
-    y = rng.choice(3, p=shares, size=n)
-    scores = 2.0 * np.eye(3)[y] + rng.normal(size=(n, 3))
-    return scores, y
-
-
-def exact(scores, shares):
-    # Normal densities of unit variance around 2 e_c: log ratios 2 s_c, whatever the others.
-    return special.softmax(2.0 * scores + np.log(shares), axis=1)
-
-
-def test_without_overlap_it_is_a_dirichlet_distribution():
-    ratio = np.eye(3)[np.repeat([0, 1, 2], [3, 10, 40])] + 1e-300
-    found = shares_posterior(np.tile(ratio, (1200, 1, 1)), rng=0)
-    alpha = np.array([4.0, 11.0, 41.0])
-    np.testing.assert_allclose(found.mean, alpha / 56.0, atol=4 * 0.05 / np.sqrt(1200))
-    for k in range(3):
-        p = stats.kstest(found.draws[:, k], stats.beta(alpha[k], 56.0 - alpha[k]).cdf).pvalue
-        assert p > 1e-3
-
-
-def test_agrees_with_a_grid_where_classes_overlap():
-    rng = np.random.default_rng(1)
-    ratio = rng.dirichlet([0.6, 0.6, 0.6], size=25)
-    found = shares_posterior(np.tile(ratio, (1000, 1, 1)), concentration=2.0, rng=0)
-    edges = (np.arange(200) + 0.5) / 200
-    a, b = np.meshgrid(edges, edges, indexing="ij")
-    inside = a + b < 1.0
-    grid = np.stack([a[inside], b[inside], 1.0 - a[inside] - b[inside]], axis=1)
-    density = np.log(ratio @ grid.T).sum(axis=0) + np.log(grid).sum(axis=1)
-    weight = special.softmax(density)
-    mean = weight @ grid
-    sd = np.sqrt(weight @ (grid - mean) ** 2)
-    np.testing.assert_allclose(found.mean, mean, atol=4 * sd.max() / np.sqrt(1000) + 0.003)
-    np.testing.assert_allclose(found.draws.std(axis=0), sd, rtol=0.12)
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    rng = np.random.default_rng(3)
-    scores, y = simulated(200, np.ones(3) / 3, rng)
-    return MulticlassCalibrator(random_state=0).fit(scores, y)
-
-
-@pytest.mark.slow
-def test_shares_make_probabilities_consistent(fitted):
-    scores, y = simulated(500, SHARES, np.random.default_rng(4))
-    found = estimate_shares(fitted, scores, level=0.99, random_state=0)
-    assert found.draws.shape == (400, 3)
-    assert ((found.lower < SHARES) & (found.upper > SHARES)).all()
-    # At the mode of the shares the mean probability of a class is its share, but for the prior.
-    p = fitted.predict_proba(scores, prior=found.draws)
-    np.testing.assert_allclose(p.mean(axis=0), found.mean, atol=0.01)
-    by_em = prior_by_em(fitted.predict_proba(scores), fitted.share_).prior
-    np.testing.assert_allclose(found.mean, by_em, atol=0.03)
-    loss = -np.log(p[np.arange(500), y]).mean()
-    assert loss < -np.log(fitted.predict_proba(scores)[np.arange(500), y]).mean()
-    # Bands that know neither map nor shares are wider.
-    wide = np.ptp(fitted.predict_interval(scores, prior=found.draws), axis=2).mean()
-    assert wide > np.ptp(fitted.predict_interval(scores, prior=found.mean), axis=2).mean()
-
-
-@pytest.mark.parametrize("wrong", [{"concentration": 0.0}, {"level": 1.0}])
-def test_bad_inputs(fitted, wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        estimate_shares(fitted, np.zeros((3, 3)), **wrong)
-
-
-def test_each_calibrator_has_its_function(fitted):
-    with pytest.raises(ValueError, match="use estimate_shares"):
-        estimate_prior(fitted, np.zeros((3, 3)))
-    two = ScoreCalibrator("gaussian", draws=50).fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="use estimate_prior"):
-        estimate_shares(two, [0.0])

@@ -81,34 +81,37 @@ def audited(display):
 
 
 CASES = {
-    "NUTS": (lambda **on: ScoreCalibrator(inference=NUTS(**on)).fit(S, Y), ["progressbar"]),
+    "NUTS": (lambda **flag: ScoreCalibrator(inference=NUTS(**flag)).fit(S, Y), ["progressbar"]),
     "NUTS of topics": (
-        lambda **on: TopicCalibrator(inference=NUTS(**on)).fit(S, Y, T),
+        lambda **flag: TopicCalibrator(inference=NUTS(**flag)).fit(S, Y, T),
         ["progressbar"],
     ),
     "MulticlassCalibrator": (
-        lambda **on: MulticlassCalibrator(**on).fit(np.c_[S, -S], Y),
+        lambda **flag: MulticlassCalibrator(**flag).fit(np.c_[S, -S], Y),
         ["exchangeable", "position_bias"],
     ),
-    "CalibratedClassifier": (lambda **on: CalibratedClassifier(**on).fit(X, Y), ["ensemble"]),
+    "CalibratedClassifier": (lambda **flag: CalibratedClassifier(**flag).fit(X, Y), ["ensemble"]),
     "CombinedClassifier": (
-        lambda **on: CombinedClassifier(PAIR, **on).fit(X, Y),
+        lambda **flag: CombinedClassifier(PAIR, **flag).fit(X, Y),
         ["normalise", "allow_missing"],
     ),
     "OnlineCombiner": (
-        lambda **on: OnlineCombiner(**on).fit(BOTH, Y),
+        lambda **flag: OnlineCombiner(**flag).fit(BOTH, Y),
         ["constant_experts", "allow_missing"],
     ),
-    "PooledCombiner": (lambda **on: PooledCombiner(**on).fit(X[:, :2], Y, T), ["allow_missing"]),
-    "best_mixture": (lambda **on: online.best_mixture(BOTH, Y, **on), ["constant_experts"]),
+    "PooledCombiner": (
+        lambda **flag: PooledCombiner(**flag).fit(X[:, :2], Y, T),
+        ["allow_missing"],
+    ),
+    "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
     "ReliabilityIndicators": (
-        lambda **on: ReliabilityIndicators(PAIR, **on).fit(np.abs(X), Y),
+        lambda **flag: ReliabilityIndicators(PAIR, **flag).fit(np.abs(X), Y),
         ["text", "prefit"],
     ),
-    "linear_svm": (lambda **on: text.linear_svm(**on), ["normalise"]),
-    "calibration_error": (lambda **on: metrics.calibration_error(Y, P, **on), ["debias"]),
+    "linear_svm": (lambda **flag: text.linear_svm(**flag), ["normalise"]),
+    "calibration_error": (lambda **flag: metrics.calibration_error(Y, P, **flag), ["debias"]),
     "posterior_interval": (
-        lambda **on: metrics.posterior_interval(metrics.brier_score, Y, [P, P], **on),
+        lambda **flag: metrics.posterior_interval(metrics.brier_score, Y, [P, P], **flag),
         ["resample"],
     ),
     "ProbabilityDisplay": (shown(plots.ProbabilityDisplay), ["mle", "ticks", "legend"]),
@@ -122,7 +125,10 @@ CASES = {
     "CalibrationCurveDisplay": (audited(plots.CalibrationCurveDisplay), ["legend"]),
     "NetBenefitDisplay": (audited(plots.NetBenefitDisplay), ["legend"]),
     "SitesDisplay": (audited(plots.SitesDisplay), ["legend"]),
-    "write_report": (lambda **on: write_report(QUICK, "report.html", **on), ["likelihood_ratio"]),
+    "write_report": (
+        lambda **flag: write_report(QUICK, "report.html", **flag),
+        ["likelihood_ratio"],
+    ),
 }
 
 

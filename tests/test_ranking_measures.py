@@ -45,13 +45,6 @@ def test_ties_are_every_order_that_they_leave_open(ties):
         assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
 
 
-def test_ties_in_closed_form():
-    y, one = np.repeat([1, 0], [1, 99]), np.zeros(100)
-    assert average_precision(y, np.zeros(100), one).item() == 0.01
-    high = average_precision(y, np.zeros(100), one, ties="expected").item()
-    assert high == pytest.approx(np.mean(1 / np.arange(1, 101)))
-
-
 class TestQueries:
     def test_are_kept_apart_in_any_order_of_documents(self):
         y, scores = RNG.integers(0, 2, 60), RNG.normal(size=60)
