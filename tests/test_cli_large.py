@@ -441,11 +441,11 @@ def repeated(frame, cell):
     return pd.DataFrame({"id": ["0100", "0050"], "label": [0, 1]})
 
 
-def of_nobody(*names, known=None):
+def of_unknown(*names, known=None):
     return pd.concat([known, pd.DataFrame({"id": names, "label": "1"})])
 
 
-# What is wrong with labels or documents, by what the scores and the labels become, and the words.
+# A function that spoils the scores or returns spoilt labels, and the words of the error.
 REFUSED = {
     "all have labels": (
         lambda frame, _: frame[["id"]].assign(label=frame["score"].gt(0.5).astype(int)),
@@ -455,13 +455,11 @@ REFUSED = {
         lambda _, read: read.rename(columns={"id": "key"}),
         "must name its documents in one of the columns 'id', 'row'",
     ),
-    "a label of nobody": (lambda _, read: of_nobody("9999", known=read), "which has no '9999'"),
-    "all labels of nobody": (lambda *_: of_nobody("9999", "8888", "7777"), "which has no '9999'"),
+    "an unknown document": (lambda _, read: of_unknown("9999", known=read), "which has no '9999'"),
+    "unknown documents": (lambda *_: of_unknown("9999", "8888", "7777"), "which has no '9999'"),
     "an identifier twice": (lambda frame, _: repeated(frame, "0100"), "it repeats '0100'"),
     "no identifier": (lambda frame, _: repeated(frame, None), "it has an empty cell"),
 }
-
-
 NAMED = ("--id-column", "id")
 
 
