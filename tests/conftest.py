@@ -2,6 +2,7 @@
 
 import gc
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,8 +88,26 @@ LONGEST = {
     "test_topics_combined", "test_topics_nuts", "test_topics_studies",
 }  # fmt: skip
 
+# PyMC or ArviZ has a part in these files, so CI runs them in both eras; a test among them that
+# needs only one bears the mark itself.
+BOTH_ERAS = {
+    "test_arviz", "test_class_programs", "test_classifier_weights", "test_cli", "test_cli_fit",
+    "test_cli_predict", "test_comparison", "test_distributions", "test_distributions_composition",
+    "test_engines", "test_engines_equal_nuts", "test_exact_priors", "test_figures_in_text",
+    "test_intervals", "test_learned_prior_nuts", "test_live_nuts", "test_map_equals_mle",
+    "test_monotone_pieces", "test_monotone_programs", "test_noisy_logistic", "test_notebooks",
+    "test_own_densities", "test_own_programs", "test_pooled_program", "test_probability_table",
+    "test_program_engine", "test_programs", "test_raw_units", "test_relative",
+    "test_score_calibrator", "test_seams", "test_stored_files", "test_topics_nuts",
+}  # fmt: skip
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """Mark the tests of one era before pytest chooses those of a lane."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and item.path.stem not in BOTH_ERAS:
+            item.add_marker("one_era")
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 

@@ -25,7 +25,6 @@ SHAPES = {
     "tiniest": (0.0, 1e-150, 3e-150),
     "huge": (-2e99, 1e99, 5e98),
 }
-SYMMETRIC_OF = {"asymmetric_gaussian": "gaussian", "asymmetric_laplace": "laplace"}
 # The power of |x - theta| in the exponent.
 POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
 # The integral of exp(-z^power/power) over z > 0: side times it is a side's share of the width.

@@ -13,8 +13,6 @@ from scipy.integrate import trapezoid
 from bayescal.distributions import Anchored, GroupedScores, NormalMode
 from tests.uncompiled import UNCOMPILED
 
-pytestmark = pytest.mark.one_era
-
 MU, SIGMA = 0.5, 2.0
 # Wide, and narrow ones beyond and before the scores, which are between 0 and 3.
 POPULATIONS = [(MU, SIGMA), (4.0, 0.5), (4.0, 0.1), (-1.0, 0.5), (-1.0, 0.1)]

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
+from bayescal import Densities, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import build_components
@@ -13,9 +13,6 @@ from bayescal.fitting.engines.exact.joint_density import resolve
 from bayescal.fitting.engines.exact.left_out import loo_log_density
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import FAMILY_NAMES
-from bayescal.inference.newton import stack
-
-pytestmark = pytest.mark.one_era
 
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
@@ -27,6 +24,11 @@ def components(families, scores=SCORES, asinh_scales=ASINH_SCALES, positive=POSI
     data = BinaryScores(scores, positive)
     settings = resolve(families, BinaryScores(SCORES, POSITIVE).centre_and_spread, None)
     return build_components(families, asinh_scales, data, settings)
+
+
+def engine_draws(calibrator):
+    draws = calibrator.posterior_["parts/densities/engine_draws"].to_dataset()
+    return draws.stack(sample=("chain", "draw"))
 
 
 @pytest.mark.parametrize("asinh_scale", [0.3, 2.0, 50.0, np.inf])
@@ -57,11 +59,7 @@ def test_draws_follow_the_posterior_probabilities():
     calibrator = ScoreCalibrator(
         Densities("average", warp="average", averaging="evidence"), draws=5000, random_state=0
     ).fit(SCORES, POSITIVE)
-    posterior = (
-        calibrator.posterior_["parts/densities/engine_draws"]
-        .to_dataset()
-        .stack(sample=("chain", "draw"))
-    )
+    posterior = engine_draws(calibrator)
     names = posterior.attrs["families"].split()
     weight = calibrator.family_weight_
     for klass, label in enumerate(("False", "True")):
@@ -83,11 +81,7 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
         Densities("average", warp="none"), draws=10_000, random_state=0
     ).fit(SCORES, POSITIVE)
     alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
-    posterior = (
-        calibrator.posterior_["parts/densities/engine_draws"]
-        .to_dataset()
-        .stack(sample=("chain", "draw"))
-    )
+    posterior = engine_draws(calibrator)
     code = posterior.attrs["families"].split().index("laplace")
     negative = posterior.sel(klass="negative")
     theta = negative["theta"].values[negative["family"].values == code]
@@ -150,25 +144,6 @@ def test_an_outlier_is_left_out_exactly(weight):
         assert found[0] == pytest.approx(expected, abs=0.15)
 
 
-def test_stacking_weights_are_the_best_of_a_grid():
-    density = np.log(RNG.gamma(2, 1, (2, 30)))
-    best = stack(density, np.ones(30), 0.25)
-    share = np.linspace(0.001, 0.999, 999)
-    objective = special.logsumexp(
-        density[:, :, None], axis=0, b=np.stack([share, 1 - share])[:, None, :]
-    ).sum(axis=0) + 0.25 * (np.log(share) + np.log1p(-share))
-    assert best[0] == pytest.approx(share[objective.argmax()], abs=2e-3)
-
-
-def test_a_wrong_family_cannot_dominate():
-    # Gaussian but for one far score in fifty: evidence may not choose a Gaussian alone.
-    scores = np.r_[RNG.normal(0, 1, 100), RNG.normal(4, 1, 49), 30.0]
-    calibrator = ScoreCalibrator("average", random_state=0).fit(scores, np.arange(150) >= 100)
-    weight = calibrator.family_weight_.loc["True"]
-    assert weight["laplace"] + weight["asymmetric_laplace"] > 0.5
-    assert calibrator.family_weight_.loc["False", ["gaussian", "asymmetric_gaussian"]].sum() > 0.5
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
@@ -184,41 +159,6 @@ def test_a_mixture_survives_saving(parts, tmp_path):
     assert list(again.summary().index) == list(fitted.summary().index)
     plain = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
     assert np.abs(plain.predict_proba(x) - fitted.predict_proba(x)).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"parts": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
-        (
-            {"parts": Densities(warp=2.0), "inference": "mle"},
-            "Densities: warp=2.0 needs inference='exact'",
-        ),
-        ({"parts": Densities(warp=0.0)}, "warp must be positive and finite, got 0.0"),
-        (
-            {"parts": Monotone(warp="log")},
-            "Monotone: warp must be one of 'auto', 'none', 'average', got 'log'",
-        ),
-        ({"parts": Logistic(warp=True)}, "Logistic: warp must be 'auto', .* got True"),
-        ({"parts": Densities(averaging="bic")}, "averaging must be one of"),
-        ({"point": "mode"}, "point must be one of 'predictive', 'mean', 'median'"),
-        ({"draws": 0}, "draws must be a positive whole number, got 0"),
-        ({"draws": True}, "draws must be a positive whole number, got True"),
-        (
-            {"parts": Densities(prior_knowledge={"theta_scale": -1.0})},
-            "theta_scale must be positive",
-        ),
-        (
-            {"parts": Densities(prior_knowledge="theta_scale")},
-            "prior_knowledge must be a dict of hyperparameters by name",
-        ),
-        ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
-        ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
-    ],
-)
-def test_settings_that_are_none(settings, message):
-    with pytest.raises(ValueError, match=message):
-        ScoreCalibrator(**settings).fit(SCORES, POSITIVE)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "asymmetric_laplace"])

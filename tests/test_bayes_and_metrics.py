@@ -15,7 +15,6 @@ from bayescal.support.numerics import (
     probability,
 )
 
-pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(4)
 LOG_ODDS = RNG.normal(0, 3, 200)
 POSITIVE = RNG.random(200) < 0.4

@@ -17,8 +17,6 @@ from bayescal.fitting.parts import densities
 from bayescal.support.parallel import in_parallel, one_blas_thread, workers
 from studies.command import spread_over
 
-pytestmark = pytest.mark.one_era
-
 
 def blas_threads(_=None):
     """Return the numbers of threads of all BLAS libraries."""

@@ -12,8 +12,6 @@ from sklearn.svm import LinearSVC
 from bayescal import CalibratedClassifier, ScoreCalibrator, load
 from bayescal.text import TextCalibrator
 
-pytestmark = pytest.mark.one_era
-
 FAST = ScoreCalibrator("gaussian", draws=200, random_state=4)
 SVC = LinearSVC(random_state=0)
 X, Y = make_classification(240, n_informative=5, weights=[0.7], random_state=3)

@@ -11,10 +11,9 @@ from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator
 from bayescal.plots import LogOddsDisplay
 from tests.report_data import data_of
 
-pytestmark = [
-    pytest.mark.one_era,
-    pytest.mark.filterwarnings("ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"
+)
 FAST = ScoreCalibrator(draws=50, chains=2)
 LETTERS = np.array(["a", "b", "c"])
 

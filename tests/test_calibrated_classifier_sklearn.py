@@ -22,8 +22,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from bayescal import CalibratedClassifier, ScoreCalibrator
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=50)
 X, Y = make_classification(200, n_informative=5, weights=[0.7], random_state=3)
 X3, Y3 = make_classification(210, n_informative=5, n_classes=3, random_state=3)

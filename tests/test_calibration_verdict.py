@@ -13,8 +13,6 @@ from bayescal.report.held_out import predict
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of, make_problem
 
-pytestmark = pytest.mark.one_era
-
 
 def log_odds_of(n, mean, seed=0):
     """Return log-odds of n documents, thirty different ones."""

@@ -8,8 +8,6 @@ from bayescal.fitting.engines.sites import draw_sites
 from bayescal.metrics import changes
 from bayescal.metrics.changes import LogOddsCells, LogOddsFrame, clipped_log_odds, fit_changes
 
-pytestmark = pytest.mark.one_era
-
 
 def documents(n, seed=0, truth=lambda z: z):
     rng = np.random.default_rng(seed)

@@ -11,10 +11,9 @@ from bayescal import CalibratedClassifier, MulticlassCalibrator
 from bayescal.report.export import class_map
 from bayescal.report.export.writing import export
 
-pytestmark = [
-    pytest.mark.one_era,
-    pytest.mark.filterwarnings("ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"
+)
 NAMES = ["ant", "bee", 'c"\\']
 
 

@@ -11,8 +11,6 @@ from sklearn.svm import LinearSVC
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import prior_by_em
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=200, random_state=4)
 X, CODES = make_classification(
     240, n_informative=5, n_classes=3, weights=[0.6, 0.2], random_state=3

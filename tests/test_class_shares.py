@@ -8,8 +8,6 @@ from bayescal import MulticlassCalibrator, ScoreCalibrator
 from bayescal.monitoring import estimate_prior, estimate_shares, prior_by_em
 from bayescal.monitoring.class_shares import shares_of
 
-pytestmark = pytest.mark.one_era
-
 SHARES = np.array([0.7, 0.25, 0.05])
 
 
@@ -53,20 +51,6 @@ def test_agrees_with_a_grid_where_classes_overlap():
     sd = np.sqrt(weight @ (grid - mean) ** 2)
     np.testing.assert_allclose(found.mean, mean, atol=4 * sd.max() / np.sqrt(1000) + 0.003)
     np.testing.assert_allclose(found.draws.std(axis=0), sd, rtol=0.12)
-
-
-def test_intervals_hold_the_shares_as_often_as_stated():
-    rng = np.random.default_rng(2)
-    inside = np.zeros(3)
-    for _ in range(30):
-        shares = rng.dirichlet(np.ones(3))
-        scores, _ = simulated(50, shares, rng)
-        ratio = exact(scores, np.ones(3) / 3)
-        found = shares_posterior(np.tile(ratio, (60, 1, 1)), level=0.8, rng=rng)
-        inside += (found.lower <= shares) & (shares <= found.upper)
-    # 99.9 % of 90 binomial intervals, taken for independent, at 80 %.
-    low, high = stats.binom.ppf([0.0005, 0.9995], 90, 0.8)
-    assert low <= inside.sum() <= high
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,6 @@ from bayescal.metrics import class_verdict
 from bayescal.metrics.class_test import RaoScores, RaoTest
 from bayescal.metrics.classes import _ratios
 
-pytestmark = pytest.mark.one_era
-
 
 def drawn(p, rng):
     return np.array([rng.choice(len(each), p=each) for each in p])

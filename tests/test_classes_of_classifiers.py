@@ -14,11 +14,10 @@ from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator
 from bayescal.calibrators.classifier.score_maps import read_calibrator
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
 
-pytestmark = [
-    pytest.mark.one_era,
-    # Chains are short here, where no number depends on their length.
-    pytest.mark.filterwarnings("ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"),
-]
+# Chains are short here, where no number depends on their length.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::bayescal.fitting.results.diagnostics.ConvergenceWarning"
+)
 X, CODES = make_classification(300, n_informative=5, n_classes=3, random_state=3)
 Y = np.array(["corn", "gold", "oil"])[CODES]
 BASE = LogisticRegression()

@@ -21,8 +21,6 @@ from bayescal.fitting.engines.classifier_weights.model import (
 from bayescal.inference.grid import GridPoint, resolve
 from tests.weights_cases import CENTRE, NAMES, case
 
-pytestmark = pytest.mark.one_era
-
 
 def joint(name, scales=None):
     return WeightsPopulation(

@@ -19,18 +19,10 @@ from bayescal.text.reuters_scores import load_reuters_scores
 from tests.cli_tools import MLE, run, summary_of
 from tests.report_data import data_of
 
-COMMANDS = ("demo", "fit", "predict", "decide", "report", "export", "models")
-COMMANDS += (
-    "audit",
-    "recalibrate",
-    "lr",
-    "sample",
-    "recall",
-    "stop",
-    "rate",
-    "examples",
-    "plan-validation",
-)
+COMMANDS = (
+    "demo", "fit", "predict", "decide", "report", "export", "models", "audit", "recalibrate", "lr",
+    "sample", "recall", "stop", "rate", "examples", "plan-validation",
+)  # fmt: skip
 GROUPS = ("ranking", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 

@@ -14,8 +14,6 @@ import bayescal
 from bayescal.monitoring import Recalibrator, audit, labels_needed, load_heart_disease
 from tests.cli_tools import run, write
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

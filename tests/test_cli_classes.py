@@ -13,8 +13,6 @@ from bayescal.metrics import pointwise_losses
 from tests.cli_tools import run
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
-
 CLASSES = ["ant", "bee", "wasp"]
 ALL = ("--classes", "ant,bee,wasp")
 

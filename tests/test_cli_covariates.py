@@ -9,14 +9,9 @@ import xarray as xr
 from scipy import special
 
 import bayescal
-from bayescal import Program, ScoreCalibrator
-from bayescal.decisions import rates_by_topic
 from bayescal.fitting.scores import BinaryScores
-from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.report.held_out import MOST_CELLS, predict
 from tests.cli_tools import make_frame, run, summary_of, write
-
-pytestmark = pytest.mark.one_era
 
 SITES = """
     import pymc as pm
@@ -258,13 +253,3 @@ def test_commands_of_one_curve_refuse(folder):
     for call, message in OF_ONE_CURVE.items():
         assert message in run(*call.split(), code=2).stderr
     assert not (folder / "page.html").exists()
-
-
-def test_python_refuses_the_same(folder):
-    frame = pd.read_csv("scores.csv")
-    calibrator = ScoreCalibrator(Program("mine.py"), draws=400, chains=2, random_state=0)
-    calibrator.fit(frame["score"], frame["label"], covariates=frame[["length", "site"]])
-    with pytest.raises(ValueError, match="a table of decisions has one curve"):
-        rates_by_topic(calibrator, frame["score"], probability=0.5)
-    with pytest.raises(ValueError, match="a likelihood ratio has one curve"):
-        likelihood_ratios(calibrator, frame["score"])

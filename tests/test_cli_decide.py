@@ -11,7 +11,6 @@ from bayescal.decisions import rates_by_topic, thresholds_by_topic
 from bayescal.report.rendering import count, percent
 from tests.cli_tools import make_frame, make_topics, read, run, write
 
-pytestmark = pytest.mark.one_era
 FEW = ("--family", "gaussian", "--draws", "50")
 BY_TOPIC = ("--topic-column", "topic")
 

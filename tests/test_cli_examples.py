@@ -17,8 +17,6 @@ from bayescal.report.rendering import SHOWN
 from tests.cli_tools import run
 from tests.pages import write_samples
 
-pytestmark = pytest.mark.one_era
-
 # In an order in which each finds the folders that others write.
 ORDER = (
     "examples", "fit", "predict", "report", "audit", "recalibrate", "lr", "sample",

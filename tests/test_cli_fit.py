@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayescal
 from bayescal import Densities, Program, ScoreCalibrator
@@ -22,10 +23,8 @@ def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
     table, expected = read(tmp_path / "out/probabilities.csv"), fitted(frame)
     pd.testing.assert_frame_equal(table[list(frame)], frame, check_dtype=False)
-    np.testing.assert_array_equal(
-        table["probability"], expected.predict_proba(frame["score"])[:, 1]
-    )
-    np.testing.assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
+    assert_array_equal(table["probability"], expected.predict_proba(frame["score"])[:, 1])
+    assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
     assert "lower" not in table
     assert f"bayescal predict {tmp_path / 'out'} new.csv" in result.stdout.replace("\n", "")
     assert str(tmp_path / "out") in result.stdout
@@ -38,9 +37,7 @@ def test_prior_knowledge_is_that_of_the_estimator(scores, frame, tmp_path):
     asked = ScoreCalibrator(prior_knowledge="vague", draws=100, random_state=0)
     asked.fit(frame["score"], frame["label"])
     written = bayescal.load(tmp_path / "out" / "posterior.nc")
-    np.testing.assert_array_equal(
-        written.predict_proba(frame["score"]), asked.predict_proba(frame["score"])
-    )
+    assert_array_equal(written.predict_proba(frame["score"]), asked.predict_proba(frame["score"]))
 
 
 def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
@@ -123,9 +120,9 @@ def test_topics_get_a_calibrator_each(topics, tmp_path):
     assert len({name.lower() for name in files.values()}) == 4
     for topic, rows in table.groupby("topic"):
         expected = fitted(rows).predict_proba(rows["score"])[:, 1]
-        np.testing.assert_array_equal(rows["probability"], expected)
+        assert_array_equal(rows["probability"], expected)
         loaded = bayescal.load(tmp_path / "out" / files[topic])
-        np.testing.assert_array_equal(loaded.predict_proba(rows["score"])[:, 1], expected)
+        assert_array_equal(loaded.predict_proba(rows["score"])[:, 1], expected)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +136,7 @@ def test_test_rows_are_not_fitted_but_tested_on(option, fit_name, tmp_path):
     text = run("fit", scores, *MLE, *option, "--out", tmp_path / "out").stdout
     expected = fitted(frame[~test])
     table = read(tmp_path / "out/probabilities.csv")
-    np.testing.assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
+    assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
     found = losses(expected.decision_function(frame["score"][test]), frame["label"][test] == 1)
     (topic,) = summary_of(tmp_path / "out")["topics"]
     assert topic["losses"]["mle"] == asdict(found)
@@ -154,7 +151,7 @@ def test_weights_equal_repetition(tmp_path):
     run("fit", weighted, *MLE, "--weight-column", "weight", "--out", tmp_path / "out")
     table = read(tmp_path / "out/probabilities.csv")
     expected = fitted(repeated).predict_proba(frame["score"])[:, 1]
-    np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
+    assert_allclose(table["probability"], expected, rtol=1e-12)
 
 
 def test_inclusion_probabilities_are_those_of_the_calibrator(tmp_path):
@@ -166,7 +163,7 @@ def test_inclusion_probabilities_are_those_of_the_calibrator(tmp_path):
     calibrator.fit(frame["score"], frame["label"], inclusion=frame["inclusion"])
     table = read(tmp_path / "out/probabilities.csv")
     expected = calibrator.predict_proba(frame["score"])[:, 1]
-    np.testing.assert_allclose(table["probability"], expected, rtol=1e-9)
+    assert_allclose(table["probability"], expected, rtol=1e-9)
     counted = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0)
     with pytest.warns(UserWarning, match="pass inclusion"):
         counted.fit(frame["score"], frame["label"], sample_weight=1.0 / frame["inclusion"] + 0.5)
@@ -177,7 +174,7 @@ def test_positive_names_the_class_whatever_its_order(scores, frame, tmp_path):
     run("fit", scores, *MLE, "--out", tmp_path / "one", "--positive", "1")
     run("fit", scores, *MLE, "--out", tmp_path / "zero", "--positive", "0")
     one, zero = (read(tmp_path / name / "probabilities.csv") for name in ("one", "zero"))
-    np.testing.assert_allclose(one["log_odds"], -zero["log_odds"])
+    assert_allclose(one["log_odds"], -zero["log_odds"])
     assert summary_of(tmp_path / "zero")["classes"] == {"negative": 1, "positive": 0}
     parameters = [
         summary_of(tmp_path / name)["topics"][0]["parameters"] for name in ("one", "zero")
@@ -198,7 +195,7 @@ def test_labels_of_every_kind(labels, frame, tmp_path):
         run("fit", scores, *MLE, "--out", tmp_path / "out")
         table = read(tmp_path / "out/probabilities.csv")
         expected = fitted(frame).predict_proba(frame["score"])[:, 1]
-        np.testing.assert_array_equal(table["probability"], expected)
+        assert_array_equal(table["probability"], expected)
         classes = summary_of(tmp_path / "out")["classes"]
         assert [str(classes["negative"]), str(classes["positive"])] == [str(x) for x in labels]
 
@@ -219,10 +216,8 @@ def test_band_comes_with_nuts(scores, frame, fake_nuts, tmp_path):
     table = read(tmp_path / "out/probabilities.csv")
     calibrator = bayescal.load(tmp_path / "out/posterior.nc")
     band = calibrator.predict_interval(frame["score"], 0.8)
-    np.testing.assert_array_equal(table[["lower", "upper"]], band)
-    np.testing.assert_array_equal(
-        table["probability"], calibrator.predict_proba(frame["score"])[:, 1]
-    )
+    assert_array_equal(table[["lower", "upper"]], band)
+    assert_array_equal(table["probability"], calibrator.predict_proba(frame["score"])[:, 1])
     assert list(table)[-4:] == ["probability", "lower", "upper", "log_odds"]
     assert calibrator.posterior_["posterior"].sizes["draw"] == 200
     (topic,) = summary_of(tmp_path / "out")["topics"]

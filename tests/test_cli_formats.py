@@ -17,9 +17,8 @@ from bayescal.cli.files import BLOCK, dialect_of, read_frame
 from bayescal.cli.numbers import DECIMAL, NumberFormat, as_numbers
 from bayescal.cli.terminal import UsageError
 from bayescal.support.files import file_row
-from tests.cli_tools import MLE, fitted, make_frame, read, run, summary_of, write
+from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
 FRAME = make_frame().assign(place="Zürich")
 TEXT = FRAME.to_csv(index=False)
 
@@ -50,19 +49,6 @@ def test_it_is_read_as_it_is(name, tmp_path):
     pd.testing.assert_frame_equal(table, FRAME, check_dtype=False)
 
 
-@pytest.mark.parametrize("name", ["scores.csv", "scores.xlsx"])
-def test_what_was_read_is_fitted(name, tmp_path):
-    if name.endswith("xlsx"):
-        FRAME.to_excel(tmp_path / name, index=False)
-    else:
-        (tmp_path / name).write_bytes(FILES["utf16 told.csv"])
-    run("fit", tmp_path / name, *MLE, "--out", tmp_path / "out")
-    table = pd.read_csv(tmp_path / "out/probabilities.csv", dtype={"document": str})
-    pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
-    expected = fitted(FRAME).predict_proba(FRAME["score"])[:, 1]
-    np.testing.assert_array_equal(table["probability"], expected)
-
-
 def test_a_character_across_two_blocks_is_one(tmp_path):
     path = tmp_path / "long.csv"
     path.write_bytes(b"score\n" + b"1" * (BLOCK - 7) + "ü\n".encode())
@@ -88,39 +74,6 @@ def test_headers_that_are_nearly_right(header, message, tmp_path):
     assert first in told
     assert second in told
     assert ("Did you mean" in told) == ("Did you mean" in message)
-
-
-def decimal_commas(frame):
-    """Return a file as a spreadsheet writes it where decimals have commas."""
-    return frame.to_csv(index=False, sep=";", decimal=",").encode()
-
-
-def test_a_decimal_comma_is_read_where_the_whole_column_has_it(tmp_path):
-    (tmp_path / "point.csv").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "comma.csv").write_bytes(decimal_commas(FRAME))
-    for name in ("point", "comma"):
-        run("fit", tmp_path / f"{name}.csv", *MLE, "--out", tmp_path / name)
-    first, second = (
-        (tmp_path / name / "probabilities.csv").read_text(encoding="utf-8")
-        for name in ("point", "comma")
-    )
-    assert first == second
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "score;label\n0,75;1\n-1.5;0\n",  # a comma here, a point there
-        "score;label\n1,750;1\n-1,500;0\n",  # or thousands
-        'score,label\n"1,750",1\n2,0\n',
-        "score,label\n0,75,1\n-1,5,0\n",  # each number is two cells
-        "score,label\n1,1\n-1,5,0\n",
-    ],
-)
-def test_another_decimal_comma_is_called_one(text, tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text(text)
-    assert "decimal comma" in run("fit", path, *MLE, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -204,13 +157,6 @@ def test_text_in_numbers_is_no_decimal_comma(tmp_path):
     told = run("fit", path, *MLE, code=2).stderr
     assert "got 'high, too' in row 2 of the file" in told
     assert "decimal comma" not in told
-
-
-def test_a_quotation_mark_that_is_not_closed_is_found(tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text('score,label\n1,1\n"2,0\n3,0\n')
-    told = run("fit", path, *MLE, code=2).stderr
-    assert "a quotation mark that opens in line 3 is never closed" in told
 
 
 @pytest.mark.parametrize("label", [["ham", "spam"], [0, 1]])
@@ -301,12 +247,6 @@ def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeyp
     assert message in run("fit", book, code=2).stderr
 
 
-def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
-    FRAME.to_csv(tmp_path / "scores.xlsx", index=False)
-    message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
-    assert "scores.xlsx cannot be read: it is no .xlsx file, or damaged" in message
-
-
 @pytest.mark.parametrize(("name", "encoding"), [("long.csv", "utf-8"), ("long.csv.gz", "latin-1")])
 def test_a_cell_of_many_megabytes_is_refused_before_it_is_read(tmp_path, name, encoding):
     text = "score,label,place\n1.0,1,Zürich\n0.0,0," + "x" * 11_000_000 + "\n0.5,1,a\n"
@@ -314,6 +254,33 @@ def test_a_cell_of_many_megabytes_is_refused_before_it_is_read(tmp_path, name, e
     (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)
     message = run("fit", tmp_path / name, "--out", tmp_path / "out", code=2).stderr
     assert f"{name} cannot be read: one of its lines has more than 10,000,000 bytes" in message
+
+
+COMMA = "decimal comma"
+NAMED = "got 'x' in row {} of the file"
+REFUSED = [
+    ("s.csv", "score;label\n0,75;1\n-1.5;0\n", COMMA),  # a comma here, a point there
+    ("s.csv", "score;label\n1,750;1\n-1,500;0\n", COMMA),  # or thousands
+    ("s.csv", 'score,label\n"1,750",1\n2,0\n', COMMA),
+    ("s.csv", "score,label\n0,75,1\n-1,5,0\n", COMMA),  # each number is two cells
+    ("s.csv", "score,label\n1,1\n-1,5,0\n", COMMA),
+    ("s.csv", 'score,label\n1,1\n"2,0\n3,0\n', "mark that opens in line 3 is never closed"),
+    ("s.csv", "score,label\n1,1\n\n2,0\nx,1\n", NAMED.format(5)),  # as spreadsheets number rows
+    ("s.csv", "\nscore,label\n1,1\nx,0\n", NAMED.format(4)),
+    ("s.csv", 'score,label,t\n1,1,"a\nb"\nx,1,d\n', NAMED.format(3)),
+    ("s.csv", "sep=,\nscore,label\n1,1\nx,0\n", NAMED.format(3)),
+    ("s.csv", gzip.compress(TEXT.encode()), "let its name end in .csv.gz"),
+    ("s.csv", b"PAR1\x15\x04", "let its name end in .parquet"),
+    ("s.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old spreadsheet"),
+    ("s.csv.gz", gzip.compress(TEXT.encode())[:-20], "cannot be read: Compressed file ended"),
+    ("s.xlsx", TEXT, "s.xlsx cannot be read: it is no .xlsx file, or damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+def test_files_that_cannot_be_read_are_refused(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in run("fit", tmp_path / name, *MLE, code=2).stderr
 
 
 def test_a_spreadsheet_that_unpacks_to_far_more_is_refused(tmp_path):
@@ -445,12 +412,6 @@ def test_a_topic_called_topics_is_one_of_them(tmp_path):
     assert set(bayescal.load(tmp_path / "out")) == {"topics", "a"}
 
 
-def test_a_damaged_archive_is_refused_with_its_name(tmp_path):
-    path = tmp_path / "s.csv.gz"
-    path.write_bytes(gzip.compress(TEXT.encode())[:-20])
-    assert "s.csv.gz cannot be read: Compressed file ended" in run("fit", path, code=2).stderr
-
-
 BLANK = {
     "blank lines.csv": TEXT.replace("\n", "\n\n").encode(),
     "blank above.csv": ("\n \n" + FRAME.to_csv(index=False, sep=";")).encode(),
@@ -473,34 +434,6 @@ def test_a_spreadsheet_may_begin_below_and_right_of_its_corner(tmp_path):
     found = read_frame(path)
     assert found.columns.tolist() == list(FRAME)
     assert [file_row(int(k))[:5] for k in found.index] == ["row 5", "row 6"]
-
-
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("score,label\n1,1\n\n2,0\nx,1\n", 5),
-        ("\nscore,label\n1,1\nx,0\n", 4),
-        ('score,label,t\n1,1,"a\nb"\nx,1,d\n', 3),
-        ("sep=,\nscore,label\n1,1\nx,0\n", 3),
-    ],
-)
-def test_rows_are_named_as_a_spreadsheet_numbers_them(text, row, tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text(text)
-    assert f"got 'x' in row {row} of the file" in run("fit", path, *MLE, code=2).stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("s.csv", gzip.compress(TEXT.encode()), "let its name end in .csv.gz"),
-        ("s.csv", b"PAR1\x15\x04", "let its name end in .parquet"),
-        ("s.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old spreadsheet"),
-    ],
-)
-def test_a_file_of_another_kind_than_its_name_says(name, content, message, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    assert message in run("fit", tmp_path / name, code=2).stderr
 
 
 def test_text_that_a_parquet_file_holds_as_bytes_is_text(tmp_path):

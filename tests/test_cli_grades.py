@@ -9,8 +9,6 @@ from bayescal import OrdinalCalibrator
 from bayescal.metrics import class_verdict
 from tests.cli_tools import run, summary_of
 
-pytestmark = pytest.mark.one_era
-
 GRADES = np.array(["poor", "fair", "good"])
 ORDER = ("--grades", "poor,fair,good")
 QUICK = ("--parts", "logistic", "--draws", 60, "--chains", 2)
@@ -101,14 +99,8 @@ def test_predict_adds_the_calibrators_answers_to_each_row(folder, tmp_path):
 
 def test_predict_tests_the_probabilities_by_labels(folder, tmp_path):
     new, calibrator = pd.read_csv(folder / "new.csv"), bayescal.load(folder / "cal")
-    arguments = (
-        "predict",
-        folder / "cal",
-        folder / "new.csv",
-        "--test",
-        "--out",
-        tmp_path / "p.csv",
-    )
+    out = ("--test", "--out", tmp_path / "p.csv")
+    arguments = ("predict", folder / "cal", folder / "new.csv", *out)
     shown = " ".join(run(*arguments).stdout.split())
     p, draws = (ask(new["score"]) for ask in (calibrator.predict_proba, calibrator.sample_proba))
     verdict = class_verdict(new["label"], p, GRADES, draws=draws)
@@ -118,18 +110,9 @@ def test_predict_tests_the_probabilities_by_labels(folder, tmp_path):
 
 
 def test_numbers_are_grades_in_the_order_given(folder, tmp_path):
+    stars = ("--label-column", "stars", *QUICK, "--out", tmp_path / "n")
     for order in ("1,2,3", "3,2,1"):
-        run(
-            "fit",
-            folder / "new.csv",
-            "--label-column",
-            "stars",
-            "--grades",
-            order,
-            *QUICK,
-            "--out",
-            tmp_path / "n",
-        )
+        run("fit", folder / "new.csv", "--grades", order, *stars)
         calibrator = bayescal.load(tmp_path / "n")
         assert calibrator.classes_.tolist() == [int(grade) for grade in order.split(",")]
     written = pd.read_csv(tmp_path / "n" / "probabilities.csv")

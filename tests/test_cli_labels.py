@@ -7,7 +7,6 @@ import pytest
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
 FRAME = make_frame()
 
 
@@ -246,17 +245,8 @@ def test_a_label_with_the_lower_scores_names_the_option(command, tmp_path):
 
 # Names of groups that differ in capitals and blanks only
 
-SPELLINGS = [
-    "Mercy",
-    "MERCY",
-    "mercy ",
-    "St Mary",
-    "st  mary",
-    "ST MARY",
-    "North",
-    " north",
-    "NORTH",
-]
+SPELLINGS = ["Mercy", "MERCY", "mercy ", "St Mary", "st  mary", "ST MARY"]
+SPELLINGS += ["North", " north", "NORTH"]
 
 
 def test_three_hospitals_in_nine_spellings_are_three(tmp_path):

@@ -16,8 +16,6 @@ from tests.cli_tools import make_frame, run, write
 from tests.report_data import data_of
 from tests.scale_out_tools import writes_on_a_full_disk
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def calibrator(tmp_path_factory):
@@ -438,51 +436,46 @@ def test_identifiers_that_floats_do_not_hold_are_matched(small_blocks, judged, t
     assert "from 30 labels of 120 documents" in told
 
 
-def refusals(frame, labels, folder, whole, *options):
-    """Return the errors for two files by blocks and for one file in memory."""
-    many, one = split(frame, folder)
+def repeated(frame, cell):
+    frame.loc[3, "id"] = cell
+    return pd.DataFrame({"id": ["0100", "0050"], "label": [0, 1]})
+
+
+def of_unknown(*names, known=None):
+    return pd.concat([known, pd.DataFrame({"id": names, "label": "1"})])
+
+
+# A function that spoils the scores or returns spoilt labels, and the words of the error.
+REFUSED = {
+    "all have labels": (
+        lambda frame, _: frame[["id"]].assign(label=frame["score"].gt(0.5).astype(int)),
+        "got 120 labels of 120 documents",
+    ),
+    "no column of names": (
+        lambda _, read: read.rename(columns={"id": "key"}),
+        "must name its documents in one of the columns 'id', 'row'",
+    ),
+    "an unknown document": (lambda _, read: of_unknown("9999", known=read), "which has no '9999'"),
+    "unknown documents": (lambda *_: of_unknown("9999", "8888", "7777"), "which has no '9999'"),
+    "an identifier twice": (lambda frame, _: repeated(frame, "0100"), "it repeats '0100'"),
+    "no identifier": (lambda frame, _: repeated(frame, None), "it has an empty cell"),
+}
+NAMED = ("--id-column", "id")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, ()) for name in REFUSED), *((name, NAMED) for name in REFUSED if "ident" in name)],
+)
+def test_labels_that_fit_no_documents_are_refused(small_blocks, judged, tmp_path, name, options):
+    frame, labels = judged
+    change, words = REFUSED[name]
+    write(change(frame, pd.read_csv(labels, dtype=str)), labels)
+    many, one = split(frame, tmp_path)
     asked = ("--labels", labels, *options)
     counted = told_of(run("rate", many, *asked, code=2), many)
-    whole()
-    return counted, told_of(run("rate", one, *asked, code=2), one)
-
-
-def test_labels_of_all_documents_are_refused_in_many_files(small_blocks, judged, tmp_path):
-    frame, labels = judged
-    write(frame[["id"]].assign(label=frame["score"].gt(0.5).astype(int)), labels)
-    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
-    assert "got 120 labels of 120 documents" in counted
-    assert counted == rows
-
-
-def test_labels_without_a_column_of_identifiers_are_refused(small_blocks, judged, tmp_path):
-    frame, labels = judged
-    write(pd.read_csv(labels, dtype=str).rename(columns={"id": "key"}), labels)
-    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
-    assert "must name its documents in one of the columns 'id', 'row'" in counted
-    assert counted == rows
-
-
-@pytest.mark.parametrize("unknown", [["9999"], ["9999", "8888", "7777"]])
-def test_a_label_of_no_document_is_named(small_blocks, judged, tmp_path, unknown):
-    frame, labels = judged
-    known = pd.read_csv(labels, dtype=str) if len(unknown) == 1 else None
-    write(pd.concat([known, pd.DataFrame({"id": unknown, "label": "1"})]), labels)
-    counted, rows = refusals(frame, labels, tmp_path, small_blocks)
-    assert "which has no '9999'" in counted
-    assert counted == rows
-
-
-@pytest.mark.parametrize("options", [(), ("--id-column", "id")])
-@pytest.mark.parametrize("cell", ["0100", None])
-def test_an_identifier_of_two_blocks_or_none_is_named(
-    small_blocks, judged, tmp_path, options, cell
-):
-    frame, labels = judged
-    frame.loc[3, "id"] = cell
-    write(pd.DataFrame({"id": ["0100", "0050"], "label": [0, 1]}), labels)
-    counted, rows = refusals(frame, labels, tmp_path, small_blocks, *options)
-    words = "it has an empty cell" if cell is None else f"it repeats '{cell}'"
+    small_blocks()
+    rows = told_of(run("rate", one, *asked, code=2), one)
     assert words in " ".join(counted.split())
     # The note before the error counts the documents.
     assert counted == rows

@@ -11,7 +11,6 @@ import bayescal
 from bayescal import Density, ScoreCalibrator
 from tests.cli_tools import make_frame, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
 MAP = ("--inference", "map")
 NUTS = ("--draws", 100, "--chains", 2, "--tune", 200)
 NO_CONVERGENCE = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")

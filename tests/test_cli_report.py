@@ -10,8 +10,6 @@ from tests import small_fits
 from tests.cli_tools import make_frame, make_topics, run, write
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -25,8 +25,6 @@ from bayescal.sampling import (
 from bayescal.support.intervals import percent
 from tests.cli_tools import run
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(autouse=True)
 def whole_sentences(monkeypatch):
@@ -337,94 +335,38 @@ def test_stop_says_how_far_to_read(folder, tmp_path):
     assert "Read on to rank" in run("stop", folder / "scores.csv", *options).output
 
 
-WRONG = {
-    "no look": ("stop scores.csv --labels one.csv --looks 0", "--looks must be at least 1, got 0"),
-    "no labels": ("recall scores.csv --at-score 1", "--labels must name a file of labels"),
-    "no threshold": ("recall scores.csv --labels one.csv", "--at-score must be"),
-    "other scores": (
-        "recall other.csv --labels one.csv --at-score 1",
-        "inclusion probabilities are of other scores",
-    ),
-    "labels of the first round missing": (
-        "sample scores.csv --labels empty.csv --n 5 --out plan.csv",
-        "none of its 60 documents has one",
-    ),
-    "reviewers who are always wrong": (
-        "recall scores.csv --labels one.csv --at-score 1 --reviewer-error 0.5 0.5",
-        "--reviewer-error must be the share of positives",
-    ),
-    "labels missing": ("recall scores.csv --labels empty.csv --at-score 1", "60 of 60 have none"),
-    "two reviewers": (
-        "recall scores.csv --labels a.csv --labels b.csv --at-score 1",
-        "row 3 of scores.csv has the label 1 in a.csv and 0 in b.csv: two reviewers",
-    ),
-    "two reviewers in one file": (
-        "recall scores.csv --labels both.csv --at-score 1",
-        "row 3 of scores.csv has the label 1 in both.csv and 0 in both.csv",
-    ),
-    "a capital in a column of labels": (
-        "recall scores.csv --labels capital.csv --at-score 1",
-        "rename the one you mean. Did you mean 'Label'?",
-    ),
-    "no such document": (
-        "recall scores.csv --labels far.csv --at-score 1",
-        "must name documents of scores.csv, which has no '1502' of row 2 of the file",
-    ),
-    "documents of no column of the scores": (
-        "recall scores.csv --labels documents.csv --at-score 1",
-        "must name its documents in one of the columns 'row'; its columns are 'document', 'label'",
-    ),
-    "an identifier twice": (
-        "recall scores.csv --labels a.csv --at-score 1 --id-column thread",
-        "column 'thread' of scores.csv must hold another value in each row to identify",
-    ),
-    "no such label": (
-        "recall scores.csv --labels odd.csv --at-score 1",
-        "the like for one question, unsure, or nothing, got 'maybe' in row 2 of the file",
-    ),
-    "labels for two questions": (
-        "recall scores.csv --labels mixed.csv --at-score 1",
-        "got 'spam' in row 3 of the file (its first row is row 1), after 'responsive'",
-    ),
-    "one reviewer": (
-        "recall scores.csv --labels a.csv --at-score 1 --reviewer-columns ann",
-        "--reviewer-columns must name two columns, the labels of two reviewers, such as a,b",
-    ),
-    "conflicts of one reviewer": (
-        "recall scores.csv --labels a.csv --at-score 1 --conflicts c.csv",
-        "--conflicts needs --reviewer-columns",
-    ),
-    "few documents of two reviewers": (
-        "recall scores.csv --labels a.csv --at-score 1 --reviewer-columns row,label",
-        "column 'row' of a.csv must hold 1 or 0",
-    ),
-    "plan over its labels": (
-        "sample scores.csv --labels one.csv --n 5 --out one.csv",
-        "--out must be another file than",
-    ),
-    "not a page": (
-        "recall scores.csv --labels one.csv --at-score 1 --report recall.pdf",
-        "--report must end in .html",
-    ),
-    "no documents": ("sample scores.csv --n 0 --out plan.csv", "--n must be at least 1"),
-    "precision of what": (
-        "sample scores.csv --n 5 --for precision --out plan.csv",
-        "threshold must be the score",
-    ),
-    "control without a sample": (
-        "stop scores.csv --labels a.csv --rule control",
-        "control must be the control sample",
-    ),
-    "control that is no plan": (
-        "stop scores.csv --labels a.csv --rule control --control a.csv",
-        "a.csv has no plan a.plan.csv beside it",
-    ),
-    "nothing read": ("stop scores.csv", "--labels must name a file of labels"),
-}
+READ = "recall scores.csv --at-score 1 --labels"
+WRONG = [
+    ("stop scores.csv --labels one.csv --looks 0", "--looks must be at least 1, got 0"),
+    ("recall scores.csv --at-score 1", "--labels must name a file of labels"),
+    ("recall scores.csv --labels one.csv", "--at-score must be"),
+    ("recall other.csv --labels one.csv --at-score 1", "probabilities are of other scores"),
+    ("sample scores.csv --labels empty.csv --n 5 --out p.csv", "none of its 60 documents has one"),
+    (f"{READ} one.csv --reviewer-error 0.5 0.5", "--reviewer-error must be the share of positives"),
+    (f"{READ} empty.csv", "60 of 60 have none"),
+    (f"{READ} a.csv --labels b.csv", "has the label 1 in a.csv and 0 in b.csv: two reviewers"),
+    (f"{READ} both.csv", "row 3 of scores.csv has the label 1 in both.csv and 0 in both.csv"),
+    (f"{READ} capital.csv", "rename the one you mean. Did you mean 'Label'?"),
+    (f"{READ} far.csv", "documents of scores.csv, which has no '1502' of row 2 of the file"),
+    (f"{READ} documents.csv", "one of the columns 'row'; its columns are 'document', 'label'"),
+    (f"{READ} a.csv --id-column thread", "'thread' of scores.csv must hold another value in each"),
+    (f"{READ} odd.csv", "unsure, or nothing, got 'maybe' in row 2 of the file"),
+    (f"{READ} mixed.csv", "got 'spam' in row 3 of the file (its first row is row 1), after 'resp"),
+    (f"{READ} a.csv --reviewer-columns ann", "must name two columns, the labels of two reviewers"),
+    (f"{READ} a.csv --conflicts c.csv", "--conflicts needs --reviewer-columns"),
+    (f"{READ} a.csv --reviewer-columns row,label", "column 'row' of a.csv must hold 1 or 0"),
+    ("sample scores.csv --labels one.csv --n 5 --out one.csv", "--out must be another file than"),
+    (f"{READ} one.csv --report recall.pdf", "--report must end in .html"),
+    ("sample scores.csv --n 0 --out plan.csv", "--n must be at least 1"),
+    ("sample scores.csv --n 5 --for precision --out plan.csv", "threshold must be the score"),
+    ("stop scores.csv --labels a.csv --rule control", "control must be the control sample"),
+    ("stop scores.csv --labels a.csv --rule control --control a.csv", "has no plan a.plan.csv"),
+    ("stop scores.csv", "--labels must name a file of labels"),
+]
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_use(name, folder, monkeypatch):
+@pytest.mark.parametrize(("words", "message"), WRONG)
+def test_wrong_use(words, message, folder, monkeypatch):
     monkeypatch.chdir(folder)
     frame = pd.read_csv("scores.csv")
     frame.assign(score=frame["score"] + 1).to_csv("other.csv", index=False)
@@ -441,9 +383,7 @@ def test_wrong_use(name, folder, monkeypatch):
         pd.DataFrame({"row": row, "label": label}).to_csv(f"{file}.csv", index=False)
     pd.DataFrame({"row": [3], "Label": [1]}).to_csv("capital.csv", index=False)
     pd.DataFrame({"document": [3], "label": [1]}).to_csv("documents.csv", index=False)
-    words, message = WRONG[name]
-    result = run(*words.split(), code=2)
-    assert message in result.output
+    assert message in run(*words.split(), code=2).output
 
 
 @pytest.mark.slow

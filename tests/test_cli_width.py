@@ -11,7 +11,6 @@ from rich.console import Console
 from bayescal.cli.terminal import Screen, _LiteralConsole
 from tests.cli_tools import MLE, make_frame, run, write
 
-pytestmark = pytest.mark.one_era
 BY_TOPIC = ("--topic-column", "topic")
 SEVERAL = re.compile(r"\b1 (positives|negatives|rows|topics|more topics|cells|documents)\b")
 

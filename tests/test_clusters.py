@@ -29,8 +29,6 @@ from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
 from tests.cli_tools import MLE, run, summary_of, write
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(3)
 CLUSTER = RNG.integers(0, 12, 40)
 Y, P = RNG.random(40) < 0.4, RNG.uniform(0.05, 0.8, 40)

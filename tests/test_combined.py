@@ -14,8 +14,6 @@ from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(31)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 12)])
 POSITIVE = np.arange(72) >= 60
@@ -179,18 +177,6 @@ def test_documents_stand_for_their_classes():
         assert total == pytest.approx(data.total(label))
 
 
-def test_a_part_that_is_wrong_loses_its_weight():
-    # Bimodal negatives: two-sided densities cannot follow, monotone log-odds can.
-    rng = np.random.default_rng(2)
-    negative = np.where(rng.random(1400) < 0.6, rng.normal(-4, 0.5, 1400), rng.normal(1, 0.5, 1400))
-    scores = np.concatenate([negative, rng.normal(2.5, 0.8, 600)])
-    calibrator = ScoreCalibrator(random_state=0).fit(scores, np.arange(2000) >= 1400)
-    table = calibrator.combination_
-    assert table["weight"].idxmax() == "monotone"
-    assert table.loc["densities", "weight"] < 0.1
-    assert table.loc["monotone", "elpd"] > table.loc["densities", "elpd"] + 2 * table["se"].max()
-
-
 def vague(**settings):
     """Return a calibrator that knows nothing of other problems."""
     return ScoreCalibrator(prior_knowledge="vague", random_state=0, **settings)
@@ -323,6 +309,17 @@ def test_a_weight_of_two_repeats_the_document():
             "walk_scale must be positive",
         ),
         ({"parts": Logistic(prior_knowledge={"theta_scale": 1.0})}, "got 'theta_scale'"),
+        ({"parts": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
+        ({"parts": Densities(warp=2.0), "inference": "mle"}, "warp=2.0 needs inference='exact'"),
+        ({"parts": Densities(warp=0.0)}, "warp must be positive and finite, got 0.0"),
+        ({"parts": Monotone(warp="log")}, "Monotone: warp must be one of 'auto', .* got 'log'"),
+        ({"parts": Logistic(warp=True)}, "Logistic: warp must be 'auto', .* got True"),
+        ({"parts": Densities(averaging="bic")}, "averaging must be one of"),
+        ({"draws": True}, "draws must be a positive whole number, got True"),
+        ({"parts": Densities(prior_knowledge={"theta_scale": -1.0})}, "scale must be positive"),
+        ({"parts": Densities(prior_knowledge="x")}, "must be a dict of hyperparameters by name"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
     ],
 )
 def test_settings_that_are_none(settings, message):
@@ -354,3 +351,69 @@ def test_some_parts_are_weighed_among_themselves():
     ).fit(SCORES, POSITIVE)
     assert list(with_scores.combination_.index) == ["monotone", "identity"]
     assert np.isfinite(with_scores.predict_interval(X)).all()
+
+
+# Densities recalibrated: monotone along the densities' log-odds, mended where they are wrong
+
+TAILS_RNG = np.random.default_rng(17)
+GRID = np.linspace(-8, 12, 400)
+
+
+def heavy_tails(n, rng):
+    positive = rng.random(n) < 0.1
+    return stats.t(2, 3.0 * positive).rvs(n, random_state=rng), positive
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return ScoreCalibrator(parts="recalibrated", draws=250, random_state=0).fit(
+        *heavy_tails(3000, TAILS_RNG)
+    )
+
+
+def part(fitted, k):
+    return fitted._fitted.calibration.draws.parts[k]
+
+
+def test_it_is_alone(fitted):
+    table = fitted.combination_
+    assert list(table.index) == ["densities", "recalibrated"]
+    assert table["weight"].tolist() == [0.0, 1.0]
+    assert np.array_equal(
+        fitted._fitted.calibration.draws.log_odds(GRID), part(fitted, 1).log_odds(GRID)
+    )
+
+
+def test_every_draw_rises_with_the_densities(fitted):
+    densities, recalibrated = part(fitted, 0), part(fitted, 1)
+    order = np.argsort(densities.predictive(GRID))
+    curves = recalibrated.log_odds(GRID)[:, order]
+    assert np.diff(curves, axis=1).min() > -1e-9
+    # Here they fall far out on either side, and so does what follows them.
+    assert np.diff(densities.predictive(GRID)).min() < -1e-3
+    assert np.diff(recalibrated.predictive(GRID)).min() < -1e-3
+
+
+@pytest.mark.slow
+def test_it_mends_densities_that_are_wrong(fitted):
+    new, positive = heavy_tails(50_000, TAILS_RNG)
+    wrong, mended = (losses(part(fitted, k).predictive(new), positive).log_loss for k in (0, 1))
+    assert mended < wrong
+
+
+def test_it_leaves_densities_that_are_right(fitted):
+    positive = TAILS_RNG.random(4000) < 0.3
+    scores = TAILS_RNG.normal(2.0 * positive, 1.0)
+    right = ScoreCalibrator(parts="recalibrated", draws=250, random_state=0).fit(scores, positive)
+    true = special.logit(0.3) + 2.0 * GRID[(GRID > -2) & (GRID < 4)] - 2.0
+    found = right.decision_function(GRID[(GRID > -2) & (GRID < 4)])
+    assert probability(found) == pytest.approx(probability(true), abs=0.06)
+
+
+def test_another_prior_and_saving(fitted, tmp_path):
+    again = load(fitted.save(tmp_path / "fit.nc"))
+    assert np.array_equal(again.predict_interval(GRID), fitted.predict_interval(GRID))
+    moved = fitted.decision_function(GRID, prior=0.5)
+    assert moved - fitted.decision_function(GRID) == pytest.approx(
+        special.logit(0.5) - special.logit(0.1), abs=0.3
+    )

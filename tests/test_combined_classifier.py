@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, special
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -28,8 +29,6 @@ from bayescal.combining.combiners.measures import MEASURES, best_threshold
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.combining_tools import Column, columns, views
 from tests.sizes import size
-
-pytestmark = pytest.mark.one_era
 
 PAIR = [("logistic", LogisticRegression()), ("nb", GaussianNB())]
 X, Y = make_classification(160, n_informative=5, weights=[0.7], random_state=3)
@@ -62,9 +61,9 @@ class TestTargets:
     @pytest.mark.slow
     def test_two_classes(self, binary):
         p = binary.predict_proba(X)
-        np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        np.testing.assert_allclose(special.logit(p[:, 1]), binary.decision_function(X), atol=1e-9)
-        np.testing.assert_array_equal(binary.predict(X), (p[:, 1] > 0.5).astype(int))
+        assert_allclose(p.sum(axis=1), 1.0)
+        assert_allclose(special.logit(p[:, 1]), binary.decision_function(X), atol=1e-9)
+        assert_array_equal(binary.predict(X), (p[:, 1] > 0.5).astype(int))
         assert binary.scores_.shape == Y.shape
         assert np.isfinite(binary.scores_).all()
 
@@ -72,11 +71,11 @@ class TestTargets:
     def test_several_classes_are_binary_problems_whose_probabilities_sum_to_one(self, several):
         assert several.classes_.tolist() == ["a", "b", "c"]
         p, draws = several.predict_proba(X3), several.sample_proba(X3[:9])
-        np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+        assert_allclose(p.sum(axis=1), 1.0)
+        assert_allclose(draws.sum(axis=2), 1.0)
         assert several.scores_.shape == (180, 3)
         assert several.predict_interval(X3[:9]).shape == (9, 3, 2)
-        np.testing.assert_array_equal(several.predict(X3), several.classes_[p.argmax(axis=1)])
+        assert_array_equal(several.predict(X3), several.classes_[p.argmax(axis=1)])
         assert (several.predict(X3) == np.array(["a", "b", "c"])[Y3]).mean() > 0.7
         assert set(several.weights().index.get_level_values("problem")) == {"a", "b", "c"}
 
@@ -87,16 +86,14 @@ class TestTargets:
         assert found.predict_proba(X3).shape == found.predict(X3).shape == (180, 2)
         # Each label is a problem of its own.
         alone = combined().fit(X3, labels["common"])
-        np.testing.assert_allclose(
-            found.predict_proba(X3)[:, 1], alone.predict_proba(X3)[:, 1], atol=1e-6
-        )
+        assert_allclose(found.predict_proba(X3)[:, 1], alone.predict_proba(X3)[:, 1], atol=1e-6)
 
     @pytest.mark.slow
     def test_the_first_class_may_be_the_positive_one(self, binary):
         turned = combined(combiner="bayes", positive=0).fit(X, Y)
         assert turned.classes_.tolist() == [0, 1]
         other = turned.predict_proba(X)[:, 0]
-        np.testing.assert_allclose(other, binary.predict_proba(X)[:, 0], atol=0.1)
+        assert_allclose(other, binary.predict_proba(X)[:, 0], atol=0.1)
         assert np.corrcoef(other, binary.predict_proba(X)[:, 0])[0, 1] > 0.99
 
 
@@ -107,17 +104,13 @@ class TestBayes:
         p = binary.predict_proba(X)[:, 1]
         assert ((lower <= p) & (p <= upper)).mean() > 0.95
         again = combined(combiner="bayes").fit(X, Y)
-        np.testing.assert_array_equal(again.predict_proba(X), binary.predict_proba(X))
-        np.testing.assert_array_equal(again.predict_interval(X), binary.predict_interval(X))
+        assert_array_equal(again.predict_proba(X), binary.predict_proba(X))
+        assert_array_equal(again.predict_interval(X), binary.predict_interval(X))
         draws = binary.sample_proba(X[:3])
-        np.testing.assert_allclose(
-            np.quantile(draws, [0.05, 0.95], axis=0).T, binary.predict_interval(X[:3])
-        )
+        assert_allclose(np.quantile(draws, [0.05, 0.95], axis=0).T, binary.predict_interval(X[:3]))
         many = np.repeat(X, 60, axis=0)  # more than a block of documents
         # Their curves are read off tables.
-        np.testing.assert_allclose(
-            binary.predict_interval(many)[::60], binary.predict_interval(X), atol=1e-5
-        )
+        assert_allclose(binary.predict_interval(many)[::60], binary.predict_interval(X), atol=1e-5)
         some = binary.sample_proba(X[:3], draws=7, random_state=0)
         assert some.shape == (7, 3)
         assert np.isin(some, draws).all()
@@ -145,66 +138,17 @@ class TestBayes:
             assert np.mean(held) > least
         assert np.mean(widths[seeds:]) < 0.5 * np.mean(widths[:seeds])
 
-    @pytest.mark.slow
-    def test_it_beats_each_classifier_calibrated_from_three_positives_on(self):
-        """Log-loss on new documents against the classifier that is best there, calibrated."""
-        new, truth, _ = views(2000, np.random.default_rng(99), share=0.1)
-        for n_positive in (3, 20):
-            ours, best = [], []
-            for seed in range(4):
-                rng = np.random.default_rng(seed)
-                documents, y, _ = views(10 * n_positive, rng, share=0.1)
-                documents[:n_positive], y = views(n_positive, rng, share=1.0 - 1e-9)[0], y
-                y = (np.arange(y.size) < n_positive).astype(int)
-                documents[n_positive:] = views(y.size - n_positive, rng, share=1e-9)[0]
-                found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
-                ours.append(log_loss(truth, found.predict_proba(new)))
-                each = [
-                    ScoreCalibrator(scores_are="scores", random_state=0).fit(documents[:, i], y)
-                    for i in range(3)
-                ]
-                best.append(
-                    min(log_loss(truth, c.predict_proba(new[:, i])) for i, c in enumerate(each))
-                )
-            assert np.mean(ours) < np.mean(best) + 0.01
-
-    @pytest.mark.slow
-    def test_a_classifier_twice_shares_its_weight(self):
-        documents, y, _ = views(300, np.random.default_rng(0))
-        twice = [("one", Column(0)), ("again", Column(0)), ("other", Column(1))]
-        once = CombinedClassifier([twice[0], twice[2]], random_state=0).fit(documents, y)
-        found = CombinedClassifier(twice, random_state=0).fit(documents, y)
-        mean = found.weights()["mean"].loc["1"]
-        assert mean["one"] == pytest.approx(mean["again"], abs=0.05)
-        alone = once.weights()["mean"].loc["1", "one"]
-        assert mean["one"] + mean["again"] == pytest.approx(alone, abs=0.3)
-        np.testing.assert_allclose(
-            found.predict_proba(documents), once.predict_proba(documents), atol=0.08
-        )
-
-    @pytest.mark.slow
-    def test_a_classifier_that_says_nothing_has_no_weight(self):
-        documents, y, _ = views(400, np.random.default_rng(0), sds=(0.7, 50.0))
-        found = CombinedClassifier(columns(2), random_state=0).fit(documents, y)
-        mean = found.weights()["mean"].loc["1"]
-        assert mean["view 0"] > 0.8
-        # Its calibrated log-odds are those of the base rate: what they are multiplied by is moot.
-        moved = documents.copy()
-        moved[:, 1] = np.random.default_rng(1).permutation(moved[:, 1])
-        change = found.decision_function(moved) - found.decision_function(documents)
-        assert np.abs(change).max() < 0.5
-
     def test_costs_are_cut_by_bayes_rule(self, binary):
         assert binary.thresholds_["error"] == 0.0
         assert binary.thresholds_["cost_1_10"] == pytest.approx(-np.log(10.0))
         taken = binary.decide(X, "cost_1_10")
-        np.testing.assert_array_equal(taken, binary.predict_proba(X)[:, 1] >= 1.0 / 11.0)
+        assert_array_equal(taken, binary.predict_proba(X)[:, 1] >= 1.0 / 11.0)
 
     def test_scores_feed_every_display(self, binary):
         """Calibrate the held-out scores as any score: their log-odds are nearly right."""
         calibrator = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(binary.scores_, Y)
         at = np.linspace(-2.0, 2.0, 5)
-        np.testing.assert_allclose(calibrator.decision_function(at), at, atol=0.8)
+        assert_allclose(calibrator.decision_function(at), at, atol=0.8)
 
 
 class Squares(TransformerMixin, BaseEstimator):
@@ -271,7 +215,7 @@ class TestGaps:
         filled = np.hstack([np.where(gap, np.nanmean(GAPS[:, 0]), GAPS[:, :1]), GAPS[:, 1:], gap])
         pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
         expected = pipeline.fit(filled, Y).decision_function(filled)
-        np.testing.assert_allclose(found.decision_function(GAPS), expected, rtol=1e-4)
+        assert_allclose(found.decision_function(GAPS), expected, rtol=1e-4)
         assert np.isnan(found.base_scores_[0]).sum() == gap.sum()
 
     def test_gaps_that_were_not_fitted(self):
@@ -318,10 +262,10 @@ class TestBadInput:
             found = combined(combiner="bayes").fit(X, labels)
         p, draws = found.predict_proba(X), found.sample_proba(X)
         rates = np.array([2.0, 160.0, 1.0]) / 162.0
-        np.testing.assert_allclose(p[:, 1:], np.tile(rates, (160, 1)), rtol=1e-12)
-        np.testing.assert_allclose(draws.mean(axis=(0, 1))[1:], rates, atol=2e-3)
+        assert_allclose(p[:, 1:], np.tile(rates, (160, 1)), rtol=1e-12)
+        assert_allclose(draws.mean(axis=(0, 1))[1:], rates, atol=2e-3)
         alone = combined(combiner="bayes").fit(X, Y)
-        np.testing.assert_allclose(p[:, 0], alone.predict_proba(X)[:, 1], atol=1e-9)
+        assert_allclose(p[:, 0], alone.predict_proba(X)[:, 1], atol=1e-9)
         lower, upper = np.moveaxis(found.predict_interval(X), -1, 0)
         assert (np.ptp(lower[:, 1:], axis=0) == 0.0).all()
         assert ((lower[0, 1:] < rates) & (rates < upper[0, 1:])).all()
@@ -370,7 +314,7 @@ class TestWhatIsHandedOn:
         found = CombinedClassifier([("frozen", FrozenEstimator(first)), *PAIR], random_state=0)
         found.fit(X[60:], Y[60:])
         own = first.predict_joint_log_proba(X[60:])
-        np.testing.assert_allclose(found.base_scores_[0][:, 0], own[:, 1] - own[:, 0], atol=1e-6)
+        assert_allclose(found.base_scores_[0][:, 0], own[:, 1] - own[:, 0], atol=1e-6)
 
     def test_groups_go_to_the_splitter(self):
         groups = np.arange(160) // 4
@@ -386,10 +330,8 @@ class TestWhatIsHandedOn:
             weight = np.where(Y == 1, 5.0, 1.0)
             found.fit(X, Y, sample_weight=weight)
             alone = LogisticRegression().fit(X, Y, sample_weight=weight)
-            np.testing.assert_allclose(found.classifiers_[0]["a"].coef_, alone.coef_)
-            np.testing.assert_allclose(
-                found.classifiers_[0]["b"].theta_, GaussianNB().fit(X, Y).theta_
-            )
+            assert_allclose(found.classifiers_[0]["a"].coef_, alone.coef_)
+            assert_allclose(found.classifiers_[0]["b"].theta_, GaussianNB().fit(X, Y).theta_)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -405,17 +347,15 @@ class TestWhatIsHandedOn:
         scaler = StandardScaler()
         inputs = scaler.fit_transform(combined.labelled.inputs.matrix, sample_weight=weight)
         alone = LogisticRegression().fit(inputs, Y, sample_weight=weight)
-        np.testing.assert_allclose(combined.model.classifier.coef_, alone.coef_, rtol=1e-6)
-        np.testing.assert_allclose(combined.model.scaler.mean_, scaler.mean_)
+        assert_allclose(combined.model.classifier.coef_, alone.coef_, rtol=1e-6)
+        assert_allclose(combined.model.scaler.mean_, scaler.mean_)
         # Held-out scores are by weighted combinations too: positives weigh more.
         assert (weighted.scores_ - plain.scores_).mean() > 1.0
         held = combined.labelled.fold == 2
         scaler = StandardScaler().fit(combined.labelled.inputs.matrix[~held], None, weight[~held])
         rest = scaler.transform(combined.labelled.inputs.matrix)
         other = LogisticRegression().fit(rest[~held], Y[~held], sample_weight=weight[~held])
-        np.testing.assert_allclose(
-            weighted.scores_[held], other.decision_function(rest[held]), rtol=1e-6
-        )
+        assert_allclose(weighted.scores_[held], other.decision_function(rest[held]), rtol=1e-6)
         # So are thresholds.
         for measure in MEASURES:
             best = best_threshold(measure, weighted.scores_, Y == 1, weight)
@@ -462,9 +402,7 @@ class TestWhatIsHandedOn:
         other = CombinedClassifier(columns(), cv=_splits(fold[rows]), random_state=0)
         one.fit(documents, y, sample_weight=weight)
         other.fit(documents[rows], y[rows])
-        np.testing.assert_allclose(
-            one.predict_proba(documents), other.predict_proba(documents), atol=0.04
-        )
+        assert_allclose(one.predict_proba(documents), other.predict_proba(documents), atol=0.04)
 
     @pytest.mark.slow
     def test_sparse_documents_jobs_and_pickles(self):
@@ -476,16 +414,14 @@ class TestWhatIsHandedOn:
         dense.set_params(classifiers=[classifiers[0]])
         found = clone(dense).fit(X, Y)
         same = clone(dense).set_params(n_jobs=2).fit(sparse.csr_array(X), Y)
-        np.testing.assert_allclose(
-            found.predict_proba(X), same.predict_proba(sparse.csr_array(X)), atol=1e-5
-        )
+        assert_allclose(found.predict_proba(X), same.predict_proba(sparse.csr_array(X)), atol=1e-5)
         again = pickle.loads(pickle.dumps(found))
-        np.testing.assert_array_equal(again.predict_proba(X), found.predict_proba(X))
+        assert_array_equal(again.predict_proba(X), found.predict_proba(X))
 
     def test_predictions_by_a_measure(self):
         by_f1 = combined(measure="f1").fit(X, Y)
-        np.testing.assert_array_equal(by_f1.predict(X), by_f1.decide(X, "f1").astype(int))
-        np.testing.assert_array_equal(
+        assert_array_equal(by_f1.predict(X), by_f1.decide(X, "f1").astype(int))
+        assert_array_equal(
             by_f1.decide(X, "f1"), by_f1.decision_function(X) >= by_f1.thresholds_["f1"][0]
         )
 

@@ -23,7 +23,6 @@ from bayescal.plots import DecisionDisplay, LogOddsDisplay, ProbabilityDisplay, 
 from bayescal.report.export.writing import export
 from tests.report_data import data_of
 
-pytestmark = pytest.mark.one_era
 PAIR = [("logistic", LogisticRegression()), ("nb", GaussianNB())]
 LETTERS = np.array(["a", "b", "c"])
 

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from bayescal import ScoreCalibrator
 from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
-from bayescal.combining.combiners import COMBINERS, bayes, read_combiner
+from bayescal.combining.combiners import bayes, read_combiner
 from bayescal.combining.combiners.measures import MEASURES, best_threshold
 from bayescal.combining.nested import (
     BinaryProblem,
@@ -31,8 +31,6 @@ from bayescal.combining.nested import (
 from bayescal.metrics import losses
 from bayescal.text.word_models import DecisionTree
 from tests.combining_tools import ByHeart, Column, views
-
-pytestmark = pytest.mark.one_era
 
 RNG = np.random.default_rng
 
@@ -185,19 +183,6 @@ class TestFolds:
 
 class TestCombiners:
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", COMBINERS)
-    def test_several_views_beat_the_best_one(self, name):
-        X, y, _ = views(400, RNG(0))
-        new, truth, _ = views(1500, RNG(1))
-        found = fit(name, labelled(X, y))
-        errors = np.mean(found.decide(Inputs(new, np.empty((1500, 0))), "error") != (truth == 1))
-        alone = min(
-            np.mean((new[:, i] >= best_threshold("error", X[:, i], y == 1)) != (truth == 1))
-            for i in range(3)
-        )
-        assert errors <= alone - 0.02
-
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "combiner", ["logistic", DecisionTree(), HistGradientBoostingClassifier(random_state=0)]
     )
@@ -289,25 +274,6 @@ class TestNoLeak:
         """Return the log-loss on new documents less that of the base rate, in bits a document."""
         found = losses(combined.score(Inputs(X, np.empty((len(X), 0)))), y == 1).log_loss
         return (found - losses(np.full(y.size, special.logit(0.5)), y == 1).log_loss) / y.size
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["bayes", "logistic"])
-    def test_held_out_scores_stay_at_chance_and_scores_by_heart_do_not(self, name):
-        rng = RNG(3)
-        X, y = rng.normal(size=(200, 2)), np.arange(200) % 2
-        new, truth = rng.normal(size=(2000, 2)), rng.integers(0, 2, 2000)
-        heart = ByHeart()
-        scores = np.c_[heart.fit(X, y).decision_function(X), X[:, 1]]
-        new_scores = np.c_[rng.choice([-2.0, 2.0], 2000), new[:, 1]]
-        cheating = fit(name, labelled(scores, y))
-        held_out = np.empty(200)
-        documents = labelled(scores, y)
-        for train, held in documents.splits():
-            held_out[held] = heart.fit(X[train], y[train]).decision_function(X[held])
-        honest = fit(name, labelled(np.c_[held_out, X[:, 1]], y))
-        honest_new = np.c_[0.01 * new[:, 0], new[:, 1]]
-        assert self.excess(honest, honest_new, truth) < 0.03
-        assert self.excess(cheating, new_scores, truth) > 0.5
 
 
 def test_column_scores_are_what_they_say():

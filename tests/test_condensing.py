@@ -23,7 +23,6 @@ from bayescal.sampling import estimate_rate
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.one_era
 N = 100_000
 
 

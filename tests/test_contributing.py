@@ -10,7 +10,6 @@ import bayescal
 
 ROOT = Path(__file__).parent.parent
 ERAS = ("3.11", "3.12")
-pytestmark = pytest.mark.one_era
 
 
 def pins(name):

@@ -12,7 +12,7 @@ from studies.coverage import CASES, LEVELS, SCORES, ours, under_prior, under_tru
 from studies.ranks import simulate
 from studies.truths import TRUTHS
 
-pytestmark = [pytest.mark.one_era, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 LARGEST_Z = 4.0
 

@@ -12,11 +12,13 @@ from bayescal.decisions import (
     decide,
     expected_costs,
     information_gain,
+    precision_at,
+    recall_at,
+    threshold_for_precision,
+    threshold_for_recall,
     value_of_label,
     with_abstention,
 )
-
-pytestmark = pytest.mark.one_era
 
 COSTS = np.array([[0.0, 5.0], [1.0, 0.0]])  # a miss costs five false alarms
 RNG = np.random.default_rng(5)
@@ -35,15 +37,6 @@ def test_expected_costs_are_means_over_draws_and_classes():
         by_draw = [sum(THREE_COSTS[d, c] * p[n, c] for c in range(3)) for p in THREE]
         assert found[n, d] == pytest.approx(np.mean(by_draw))
     assert expected_costs(DRAWS, COSTS) == pytest.approx(expected_costs(both_shapes(DRAWS), COSTS))
-
-
-def test_binary_decisions_are_those_of_a_threshold():
-    # Elkan: positive from p = false alarm/(false alarm + miss) on.
-    p = np.linspace(0.01, 0.99, 99)[None]
-    found = decide(p, COSTS)
-    assert found.decision.tolist() == (p[0] > 1 / 6).astype(int).tolist()
-    assert found.probability_optimal.tolist() == [1.0] * 99
-    assert found.expected_regret == pytest.approx(0)
 
 
 @pytest.mark.parametrize("draws_costs", [(DRAWS, COSTS), (THREE, THREE_COSTS)])
@@ -244,3 +237,155 @@ def test_abstention_is_refused():
             decide(DRAWS, COSTS, abstain_cost=abstain)
     with pytest.raises(ValueError, match="one a document"):
         with_abstention(np.zeros((4, 2, 2)), [1, 2])
+
+
+# Thresholds for precision and recall against enumeration, and how often they keep their word
+
+SCORES = np.array([3.0, 1.0, 2.0, 2.0, 0.0])
+P = np.array([0.9, 0.4, 0.6, 0.7, 0.1])
+TIES_RNG = np.random.default_rng(0)
+TIED = np.round(TIES_RNG.normal(size=30), 1)
+DRAWN = TIES_RNG.beta(1.0, 2.0, (400, 30))
+
+
+def enumerate_cuts(selected, measure):
+    """Return the distribution of a measure over all labels of the five documents."""
+    values, chances = [], []
+    for labels in itertools.product((0, 1), repeat=5):
+        y = np.array(labels)
+        values.append(measure(y, selected))
+        chances.append(np.prod(np.where(y, P, 1 - P)))
+    return np.array(values), np.array(chances)
+
+
+def precision(y, selected):
+    return y[selected].mean()
+
+
+def recall(y, selected):
+    return y[selected].sum() / y.sum() if y.any() else 1.0
+
+
+@pytest.mark.parametrize(
+    ("find", "measure", "wanted"),
+    [(threshold_for_precision, precision, 0.6), (threshold_for_recall, recall, 0.8)],
+)
+@pytest.mark.parametrize("assurance", [None, 0.7])
+def test_thresholds_are_those_of_enumeration(find, measure, wanted, assurance):
+    draws = np.tile(P, (100_000, 1))
+    good = {}
+    for cut in np.unique(SCORES):
+        values, chances = enumerate_cuts(cut <= SCORES, measure)
+        reached = chances @ (values >= wanted)
+        mean = chances @ values
+        if (mean >= wanted) if assurance is None else (reached >= assurance):
+            good[cut] = mean, reached
+    best = min(good) if measure is precision else max(good)
+    assert 0 < len(good) < 4  # something to choose
+    found = find(SCORES, draws, wanted, assurance=assurance, rng=0)
+    assert found.threshold == best
+    assert found.selected == np.sum(best <= SCORES)
+    mean, reached = good[best]
+    assert found.achieved.value == pytest.approx(mean, abs=0.005)
+    assert found.probability == pytest.approx(reached, abs=0.006)
+
+
+def test_population_rates_need_no_labels():
+    draws = np.tile(P, (3, 1))
+    found = threshold_for_precision(SCORES, draws, 0.65, of="population")
+    assert found.threshold == 1.0  # the means from above: .9, .733, .65, .54
+    assert found.achieved.value == pytest.approx(0.65)
+    assert (found.lower, found.upper) == (1.0, 1.0)
+    found = threshold_for_recall(SCORES, draws, 0.8, of="population")
+    assert found.threshold == 2.0
+    assert found.achieved.value == pytest.approx(2.2 / 2.7)
+
+
+def test_what_no_threshold_reaches_is_said():
+    draws = np.tile(P, (50, 1))
+    with pytest.raises(ValueError, match=r"no threshold reaches precision 0.99: the best is 0.9"):
+        threshold_for_precision(SCORES, draws, 0.99, of="population")
+    with pytest.raises(ValueError, match=r"with assurance 0\.99"):
+        threshold_for_precision(SCORES, draws, 0.8, assurance=0.99, rng=0)
+
+
+def test_draws_without_a_positive_have_full_recall():
+    found = threshold_for_recall([1.0, 2.0], np.zeros((5, 2)), 0.9)
+    assert found.threshold == 2.0
+    assert found.achieved.value == 1.0
+
+
+def test_refuses():
+    for arguments, message in (
+        ({"precision": 90}, "precision must lie between"),
+        ({"precision": 0.5, "of": "set"}, "of must be one of"),
+        ({"precision": 0.5, "assurance": 1.0}, "assurance must lie between"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            threshold_for_precision(SCORES, np.tile(P, (3, 1)), **arguments)
+    with pytest.raises(ValueError, match="same length, got 2 and 5"):
+        threshold_for_recall([1.0, 2.0], np.tile(P, (3, 1)), 0.5)
+
+
+# Precision and recall at a threshold that is given.
+
+
+def by_hand(threshold, labels):
+    """Return precision and recall of every draw of labels."""
+    taken = threshold <= TIED
+    found = labels[:, taken].sum(axis=1)
+    everything = labels.sum(axis=1)
+    recall = np.where(everything > 0, found / np.maximum(everything, 1), 1.0)
+    return found / max(taken.sum(), 1), recall
+
+
+@pytest.mark.parametrize("threshold", [-9.0, -0.35, 0.0, float(np.sort(TIED)[-3]), 1.234])
+def test_it_is_the_share_of_every_draw_of_labels(threshold):
+    certain = (DRAWN > 0.6).astype(float)
+    precision, recall = by_hand(threshold, certain)
+    for measure, values in ((precision_at, precision), (recall_at, recall)):
+        found = measure(threshold, TIED, certain, level=0.8, rng=0)
+        assert found.value == pytest.approx(values.mean())
+        assert (found.lower, found.upper) == pytest.approx(np.quantile(values, [0.1, 0.9]))
+        assert found.selected == (threshold <= TIED).sum()
+
+
+def test_ends_are_quantiles_of_the_thresholds_of_every_draw():
+    certain, cuts = (DRAWN > 0.6).astype(float), np.unique(TIED)[::-1]
+    recalls = np.array([by_hand(cut, certain)[1] for cut in cuts])
+    own = cuts[(recalls >= 0.8).argmax(axis=0)]  # the first from above
+    found = threshold_for_recall(TIED, certain, 0.8, level=0.8, rng=0)
+    ends = np.quantile(own, [0.1, 0.9], method="nearest")
+    assert (found.lower, found.upper) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    ("choose", "at"), [(threshold_for_precision, precision_at), (threshold_for_recall, recall_at)]
+)
+def test_it_is_what_a_threshold_that_was_chosen_promises(choose, at):
+    chosen = choose(TIED, DRAWN, 0.33, of="population")
+    found = at(chosen.threshold, TIED, DRAWN, of="population")
+    assert found.value == pytest.approx(chosen.achieved.value)
+    assert (found.lower, found.upper) == (chosen.achieved.lower, chosen.achieved.upper)
+
+
+def test_above_all_scores_nothing_is_taken():
+    assert np.isnan(precision_at(99.0, TIED, DRAWN).value)
+    assert recall_at(99.0, TIED, DRAWN).value == 0.0
+    assert recall_at(99.0, TIED, DRAWN).selected == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"threshold": np.nan}, "threshold must be a finite number, got nan"),
+        ({"threshold": "high"}, "threshold must be a finite number, got 'high'"),
+        ({"of": "sample"}, "of must be one of 'documents', 'population', got 'sample'"),
+        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"scores": TIED[:-1]}, "must have the same length"),
+    ],
+)
+def test_rates_refuse_wrong_arguments(arguments, message):
+    given = {"threshold": 0.0, "scores": TIED, "draws": DRAWN} | arguments
+    with pytest.raises(ValueError, match=message):
+        recall_at(**given)

@@ -19,8 +19,6 @@ from bayescal.decisions import (
 )
 from bayescal.decisions.by_topic import ALL_TRIED, STEP, _tried
 
-pytestmark = pytest.mark.one_era
-
 FEW = {"draws": 100, "chains": 2, "random_state": 0}
 
 

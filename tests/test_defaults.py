@@ -8,12 +8,8 @@ from collections import defaultdict
 from enum import Enum
 from typing import is_typeddict
 
-import pytest
-
 import bayescal
 from bayescal.cli import commands
-
-pytestmark = pytest.mark.one_era
 
 # Defaults of the shell alone: less work than in Python, numbers and names of examples, a switch.
 OF_THE_SHELL = {

@@ -7,8 +7,6 @@ import xarray as xr
 from bayescal.fitting.parts.part import flat, of_draws, paths_of
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(1)
 
 

@@ -11,6 +11,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+import scipy.stats as st
 from pymc.logprob.utils import ParameterValueError
 from pymc.testing import (
     Domain,
@@ -22,11 +23,13 @@ from pymc.testing import (
     check_selfconsistency_icdf,
 )
 from pytensor.compile.mode import Mode
+from scipy import special
 
-from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, LogitBeta
 from bayescal.families import FAMILIES
 from tests.references import ASYMMETRIC, PARAMETERS, POWERS, to_parameters
 from tests.sizes import size
+from tests.uncompiled import value_of
 
 SAMPLES = size(100, -1)  # points of every check by PyMC; -1 for all
 
@@ -125,18 +128,6 @@ def test_quantiles_are_the_record_s(name):
 
 
 @every_family
-def test_derivatives_of_the_distribution_function_are_the_density(name):
-    for shape in (each for each in SHAPES if mode_for(each) is REWRITTEN):
-        values = values_around(name, shape)
-        logp, *_ = evaluate(name, "logp", values, shape, REWRITTEN)
-        logcdf, slope, theta_slope, *_ = evaluate(name, "logcdf", values, shape, REWRITTEN)
-        np.testing.assert_allclose(slope, np.exp(logp - logcdf), rtol=1e-9, atol=1e-290)
-        np.testing.assert_allclose(theta_slope, -slope, rtol=1e-12)
-        logccdf, slope, *_ = evaluate(name, "logccdf", values, shape, REWRITTEN)
-        np.testing.assert_allclose(slope, -np.exp(logp - logccdf), rtol=1e-9, atol=1e-290)
-
-
-@every_family
 def test_gradients_are_finite_everywhere(name):
     """Also as written: rewrites hide a branch that is not finite, and numpy warns of overflow."""
     for _, *sides in SHAPES:
@@ -205,3 +196,44 @@ def test_scales_must_be_positive_numbers_of_any_kind(name):
         dist, at = DISTRIBUTIONS[name].dist, 0.3 if method == "icdf" else 2
         whole, real = (getattr(pm, method)(dist(*p), at) for p in ((0, 3, 7), (0.0, 3.0, 7.0)))
         assert whole.eval() == pytest.approx(real.eval(), rel=1e-14)
+
+
+# Log-odds of a beta variable: against scipy's beta, and where its shares round to 0 or 1
+
+BETA_SHAPES = [(2.0, 0.7), (0.3, 0.2), (40.0, 3.0)]
+
+
+@pytest.mark.parametrize("shapes", BETA_SHAPES)
+def test_density_is_that_of_the_share_and_its_slope(shapes):
+    v = np.linspace(-9.0, 9.0, 7)
+    share = special.expit(v)
+    expected = st.beta(*shapes).logpdf(share) + np.log(share * (1.0 - share))
+    found = value_of(pm.logp(LogitBeta.dist(*shapes), v))
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("shapes", BETA_SHAPES)
+def test_tails_go_on_where_shares_round(shapes):
+    alpha, beta = shapes
+    far = np.array([-800.0, -700.0, 700.0, 800.0])
+    density = value_of(pm.logp(LogitBeta.dist(*shapes), far))
+    assert np.diff(density)[[0, 2]] == pytest.approx([100.0 * alpha, -100.0 * beta])
+
+
+@pytest.mark.parametrize("shapes", BETA_SHAPES)
+def test_draws_are_those_of_beta(shapes):
+    v = pm.draw(LogitBeta.dist(*shapes), 4000, random_seed=1)
+    assert st.kstest(special.expit(v), st.beta(*shapes).cdf).pvalue > 1e-3
+    assert st.kstest(special.expit(v), st.beta(*shapes[::-1]).cdf).pvalue < 1e-3
+
+
+def test_draws_of_tiny_shapes_are_finite():
+    v = pm.draw(LogitBeta.dist([1e-5, 1.0], 1e-5), 100, random_seed=1)
+    assert v.shape == (100, 2)
+    assert np.isfinite(v).all()
+    assert np.abs(v[:, 0]).max() > 1e4
+
+
+def test_shapes_must_be_positive():
+    with pytest.raises(ParameterValueError, match="alpha > 0, beta > 0"):
+        value_of(pm.logp(LogitBeta.dist(0.0, 1.0), 0.0))

@@ -21,8 +21,6 @@ from studies.drift import PointCurve
 from tests.drift_tools import KnownCurves, alarmed, stream
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 CURVES = KnownCurves(lambda s: 2.0 * s - 1.0, lambda s: 0.5 * s, lambda s: s + 0.3, base=0.3)
 FEW = {
     "moved": Change(np.ones(1), np.array([-0.7, 0.4]), np.array([[0.25, 0.75]])),

@@ -15,8 +15,6 @@ from bayescal.fitting.engines.pooled.combination import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
-pytestmark = pytest.mark.one_era
-
 FAST = {"draws": 250, "random_state": 0}
 
 
@@ -348,32 +346,6 @@ def test_topics_read_probabilities_of_0_and_1_alike(tmp_path):
     calibrator.add_topics(share[:60], positive[:60], np.repeat("c", 60))
     q = calibrator.predict_proba(new, np.repeat("c", 4))[:, 1]
     assert q[0] == q[1] == q[2] < q[3]
-
-
-@pytest.mark.slow
-def test_shares_of_votes_are_calibrated_better_than_at_minus_34():
-    """Divergence from the truth of 20 data sets; it was 1.5 to 2.5 times as large before."""
-    m, n = 50, 1000
-    share, positive = votes(1_000_000, m, 999)
-    step = np.round(m * share).astype(int)
-    count = np.bincount(step)
-    right = np.bincount(step, positive) / count
-    grid = np.arange(m + 1) / m
-
-    def divergence(scores, new, positive):
-        calibrator = ScoreCalibrator(scores_are="probabilities", **FAST).fit(scores, positive)
-        p = calibrator.predict_proba(new)[:, 1]
-        each = right * np.log(right / p) + (1 - right) * np.log((1 - right) / (1 - p))
-        return np.average(each, weights=count)
-
-    found = []
-    for seed in range(20):
-        scores, labels = votes(n, m, seed)
-        # What 0 and 1 were read as before: no score is exactly either.
-        far = np.clip(scores, 1e-15, 1 - 1e-15), np.clip(grid, 1e-15, 1 - 1e-15)
-        found.append([divergence(scores, grid, labels), divergence(*far, labels)])
-    inside, before = np.mean(found, axis=0)
-    assert inside < 0.8 * before
 
 
 def test_levels_and_base_rate_are_drawn_from_their_betas():

@@ -23,8 +23,6 @@ from bayescal.support.validation import LEAST_SPREAD
 from bayescal.support.weighting import bounded_weights
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 SEED, INPUTS = int(os.environ.get("BAYESCAL_SEED", "0")), size(75, 150)
 SCORES = {
     "ordinary": lambda rng, x: x,

@@ -21,8 +21,6 @@ from bayescal.fitting.engines.exact.joint_density import DensityPrior, Deviation
 from bayescal.fitting.scores import BinaryScores
 from tests.exact_tools import draw_class
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(3)
 SAMPLES = {
     "one": np.array([0.3]),
@@ -152,18 +150,6 @@ def test_a_weight_is_a_power_of_the_likelihood(power):
     # Halves have no repetition, but the brute force has powers.
     half = draw_class(x, np.full(8, 0.5), power, DensityPrior(), 100, np.random.default_rng(1))
     assert repeated.log_evidence < half.log_evidence < 0
-
-
-@each_power
-def test_mirrored_scores_have_the_mirrored_posterior(power):
-    x, rng = SAMPLES["eight"], np.random.default_rng
-    one = draw_class(x, None, power, DensityPrior(share_alpha=3.0), 4000, rng(1))
-    other = draw_class(-x, None, power, DensityPrior(share_beta=3.0), 4000, rng(2))
-    assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-4)
-    assert st.ks_2samp(one.theta, -other.theta).pvalue > 1e-3
-    assert st.ks_2samp(one.left_share, 1 - other.left_share).pvalue > 1e-3
-    assert st.ks_2samp(one.width, other.width).pvalue > 1e-3
-    assert st.ks_2samp(one.theta, other.theta).pvalue < 1e-3
 
 
 @pytest.mark.slow

@@ -19,8 +19,6 @@ from bayescal.report.export.knots import thin
 from bayescal.report.export.writing import FORMATS
 from tests.cli_tools import make_topics, run
 
-pytestmark = pytest.mark.one_era
-
 ERROR, BAND_ERROR = 1e-4, 1e-3
 
 

@@ -28,11 +28,8 @@ from tests.toys.by_language import NAME as BY_LANGUAGE
 from tests.toys.by_language import ByLanguage
 from tests.toys.family import FAMILY
 
-pytestmark = [
-    pytest.mark.one_era,
-    # arviz-stats warns of documents that sway much, and of pandas.
-    pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning"),
-]
+# arviz-stats warns of documents that sway much, and of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 LABELS = np.repeat([0, 1], [45, 15])
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
 TOY = "base_rate"

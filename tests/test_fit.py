@@ -28,8 +28,6 @@ from tests.references import (
     to_scales,
 )
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(20)
 SAMPLES = {
     "one": np.array([3.75]),

@@ -32,8 +32,6 @@ from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.report import write_report
 
-pytestmark = pytest.mark.one_era
-
 X, Y = make_classification(60, n_informative=4, random_state=3)
 S, T = X[:, 0] + 2.0 * Y, np.repeat(["corn", "oil"], 30)
 P = 1.0 / (1.0 + np.exp(-S))
@@ -152,18 +150,10 @@ def test_numpys_own_are_fine(flag):
 
 def test_none_is_forgotten():
     """Every public callable that has a flag is among the cases."""
-    modules = [
-        "",
-        ".metrics",
-        ".decisions",
-        ".monitoring",
-        ".text",
-        ".ranking",
-        ".plots",
-        ".report",
-    ]
-    modules += [".combining.tasks", ".combining.online", ".combining.indicators", ".families"]
-    for module in map(import_module, [f"bayescal{name}" for name in modules]):
+    modules = "metrics decisions monitoring text ranking plots report families combining.tasks"
+    modules += " combining.online combining.indicators"
+    names = ["bayescal", *(f"bayescal.{each}" for each in modules.split())]
+    for module in map(import_module, names):
         for name in getattr(module, "__all__", None) or dir(module):
             each = getattr(module, name)
             if not callable(each) or name.startswith("_") or not hasattr(each, "__module__"):

@@ -13,8 +13,6 @@ from bayescal.monitoring.foresight import _reading
 from bayescal.monitoring.running_evidence import base_rate_change
 from bayescal.monitoring.shift_evidence import _log_evidence_of_label_shift, mixture_test
 
-pytestmark = pytest.mark.one_era
-
 
 def sample(n, share, rng, shift=0.0):
     y = rng.random(n) < share

@@ -20,8 +20,6 @@ from bayescal.calibrators.estimator import draw_curves
 from bayescal.monitoring import Recalibrator
 from tests import small_fits
 
-pytestmark = pytest.mark.one_era
-
 EVIL = "<script>alert(1)</script>"
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
 LABELS = np.array([0, 0, 0, 1, 0, 1, 1, 1])

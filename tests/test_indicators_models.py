@@ -14,8 +14,6 @@ from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.indicators.neighbours import largest_shifts
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, model_of, values_of
 
-pytestmark = pytest.mark.one_era
-
 VALUES = values_of(fitted(), NEW)
 BOTH = (("Positive", 1), ("Negative", 0))
 

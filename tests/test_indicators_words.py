@@ -8,8 +8,6 @@ from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.text import MultinomialNaiveBayes, MutualInformationSelector, make_classifier
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, values_of
 
-pytestmark = pytest.mark.one_era
-
 VALUES = values_of(fitted(), NEW)
 CLASSES = {"Positive": True, "Negative": False}
 

@@ -21,8 +21,6 @@ from bayescal.fitting.curves.curves import (
 )
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 POSITIVE = np.arange(120) < 20
 SKEWED = np.where(POSITIVE, 1 + RNG.gumbel(size=120), RNG.standard_t(4, size=120) - 1)
@@ -128,17 +126,6 @@ def test_drawn_curves_of_many_scores_are_read_off_a_table(monkeypatch):
     assert calibrator.sample_proba(many, 10, 0).shape == (10, MANY)
     assert 0 < sum(asked) < MANY
     assert draws_off_by("skewed", "monotone") < POINT
-
-
-def test_a_table_of_20_nodes_fails(monkeypatch):
-    monkeypatch.setattr(curves, "MOST_NODES", 20)
-    monkeypatch.setattr(curves, "first_nodes", lambda low, high, *_: np.linspace(low, high, 20))
-    problem.cache_clear()
-    case = ("skewed", "asymmetric_laplace")
-    off = points_off_by(*case, "predictive"), bands_off_by(*case)
-    problem.cache_clear()
-    assert off[0] > POINT
-    assert off[1] > band_error(DRAWS)
 
 
 @pytest.mark.parametrize("draws", [2, 30, 4000])

@@ -16,8 +16,6 @@ from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.numerics import probability
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.normal(-2, 1, 400), RNG.normal(2, 1, 100)])
 POSITIVE = np.arange(500) >= 400

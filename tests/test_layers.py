@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.one_era
-
 PACKAGE = Path(__file__).parent.parent / "bayescal"
 
 # Lowest first: a folder imports only folders of lower levels. The files of fitting/ beside its own
@@ -43,16 +41,8 @@ LEVELS = [
     {"__main__"},
 ]
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
-HEAVY = {
-    "pymc",
-    "pytensor",
-    "pandas",
-    "matplotlib",
-    "sklearn",
-    "arviz_stats",
-    "arviz_base",
-    "arviz_plots",
-}
+HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn"}
+HEAVY |= {"arviz_stats", "arviz_base", "arviz_plots"}
 # Imported with the folder; a function's imports are paid when it runs.
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},

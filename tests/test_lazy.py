@@ -18,7 +18,6 @@ from bayescal.likelihood_ratio import likelihood_ratios
 from bayescal.monitoring import Recalibrator
 from bayescal.support.lazy import BAND, ROW, rowwise
 
-pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(0)
 Y = np.arange(90) % 3
 X = RNG.normal(size=(90, 3)) + 2.0 * np.eye(3)[Y]

@@ -28,8 +28,6 @@ from bayescal.fitting.parts.combination import VAGUE, compare_populations
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, read_options
 
-pytestmark = pytest.mark.one_era
-
 GRID = np.linspace(-3.0, 3.0, 13)
 FEW = {"draws": 100, "random_state": 0}
 

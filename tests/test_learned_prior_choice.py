@@ -14,8 +14,6 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits, log_evidence_a
 from bayescal.fitting.scores import BinaryScores
 from tests.learned_prior_cases import POPULATIONS, from_prior
 
-pytestmark = pytest.mark.one_era
-
 CANDIDATES = [POPULATIONS[name] for name in ("margins", "log-odds", "naive Bayes")]
 PROBLEMS, DOCUMENTS = 600, (10, 60)
 BINS = [0.0, 0.15, 0.3, 0.5, 0.75, 1.0]

@@ -18,8 +18,6 @@ from studies.sbc import LEVEL, adjusted_p
 from tests.learned_prior_cases import POPULATIONS, Lines, from_prior, raw_scores
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 FEW, MANY, DRAWS = 150, size(300, 4000), 99
 DOCUMENTS = (5, 80)
 

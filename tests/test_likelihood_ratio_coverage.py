@@ -8,8 +8,6 @@ from bayescal import ScoreCalibrator
 from bayescal.likelihood_ratio import likelihood_ratios, source_weights
 from studies.likelihood_ratios import CLASSES, POPULATIONS, RECORDINGS, cllr_intervals
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.mark.parametrize("name", [*POPULATIONS, "recordings"])
 def test_densities_of_scores_are_those_of_the_samples(name):

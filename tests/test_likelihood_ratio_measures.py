@@ -16,8 +16,6 @@ from bayescal.likelihood_ratio import (
     source_bounds,
 )
 
-pytestmark = pytest.mark.one_era
-
 INF = np.inf
 LOG = np.log10
 

@@ -36,8 +36,6 @@ from tests.browser import browser, opened
 from tests.cli_tools import run
 from tests.test_likelihood_ratio_validation import all_pairs
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def pairs():

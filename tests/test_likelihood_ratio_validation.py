@@ -27,8 +27,6 @@ from bayescal.likelihood_ratio.sources import (
 )
 from bayescal.likelihood_ratio.validation import _interval
 
-pytestmark = pytest.mark.one_era
-
 
 def all_pairs(sources, items=2, seed=0, noise=0.5):
     """Return scores of all pairs of items of some sources, whether they are of one, and both."""

@@ -19,10 +19,10 @@ LIVE = {
 BY_LOG_DENSITY = {
     "asymmetric_gaussian": "test_exact_priors.py",
     "classifier_weights": "test_classifier_weights.py",
-    "joint_multiclass": "test_multiclass_program.py",
+    "joint_multiclass": "test_class_programs.py",
     "laplace": "test_exact_priors.py",
     "monotone_log_odds": "test_monotone_programs.py",
-    "ordinal": "test_ordinal_program.py",
+    "ordinal": "test_class_programs.py",
     "topics": "test_pooled_program.py",
     **dict.fromkeys(["gaussian_process", "length", "sites"], "test_programs.py"),
 }

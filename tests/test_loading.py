@@ -1,5 +1,6 @@
-"""`bayescal.load`: one function for all that was saved; damaged and foreign files are refused."""
+"""`bayescal.load` and pickles return what was saved; damaged and foreign files are refused."""
 
+import pickle
 from pathlib import Path
 
 import h5py
@@ -13,8 +14,6 @@ import bayescal
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.support.files import sealed
 from tests.cli_tools import fitted, make_frame, make_topics
-
-pytestmark = pytest.mark.one_era
 
 FRAME = make_frame()
 
@@ -118,3 +117,52 @@ def test_links_are_refused(saved, tmp_path, link):
     path.write_bytes(sealed(path.read_bytes()))
     with pytest.raises(ValueError, match=r"is a link|in the file twice|kept in another file"):
         bayescal.load(path)
+
+
+# Pickled calibrators give the same results to the last bit
+
+
+def scores_of(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) < n // 5
+    return rng.normal(np.where(y, 1.0, -1.0)) + rng.exponential(0.5, n) * y, y
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return ScoreCalibrator(random_state=0).fit(*scores_of(531))
+
+
+@pytest.fixture(scope="module")
+def again(whole):
+    return pickle.loads(pickle.dumps(whole))
+
+
+class TestDefault:
+    @pytest.mark.slow
+    def test_all_it_says_is_the_same(self, whole, again):
+        new = np.linspace(-6.0, 6.0, 40)
+        for kind in ("pointwise", "hdi", "simultaneous"):
+            np.testing.assert_array_equal(
+                again.predict_interval(new, 0.8, kind, prior=0.3),
+                whole.predict_interval(new, 0.8, kind, prior=0.3),
+            )
+        np.testing.assert_array_equal(again.predict_proba(new), whole.predict_proba(new))
+        np.testing.assert_array_equal(again.sample_proba(new), whole.sample_proba(new))
+        assert again.posterior_.identical(whole.posterior_)
+        assert again.summary().equals(whole.summary())
+        assert again.diagnostics_ == whole.diagnostics_
+        assert again.score_problems_ == whole.score_problems_
+
+    def test_it_learns_on_as_the_first_would(self, whole, again):
+        x, y = scores_of(60, seed=1)
+        both = [pickle.loads(pickle.dumps(each)).update(x, y) for each in (whole, again)]
+        assert both[0].posterior_.equals(both[1].posterior_)
+        assert both[0].prequential_.equals(both[1].prequential_)
+
+    @pytest.mark.slow
+    def test_pickles_of_pickles_and_files_are_the_same(self, whole, again, tmp_path):
+        for each in (whole, again):
+            loaded = ScoreCalibrator.load(each.save(tmp_path / "fit.nc"))
+            assert loaded.posterior_.equals(whole.posterior_)
+            assert pickle.loads(pickle.dumps(loaded)).posterior_.equals(whole.posterior_)

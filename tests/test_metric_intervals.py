@@ -1,7 +1,8 @@
-"""Intervals of metrics: how often they hold the truth, and what they say they are."""
+"""Intervals of metrics and tests of calibration: how often they hold, and their errors."""
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from bayescal.metrics import (
     Interval,
@@ -10,10 +11,10 @@ from bayescal.metrics import (
     calibration_error,
     log_loss,
     posterior_interval,
+    spiegelhalter_test,
 )
+from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes
 from bayescal.support.intervals import counted, percent, readable
-
-pytestmark = pytest.mark.one_era
 
 
 def mean_square(y_true, y_prob, *, sample_weight=None):
@@ -134,3 +135,115 @@ def test_numbers_and_intervals_are_printed_in_one_way():
     assert [percent(0.9), percent(1.0 - 0.9), percent(0.125)] == ["90 %", "10 %", "12.5 %"]
     assert [percent(0.816, 0), percent(0.5, 1)] == ["82 %", "50.0 %"]
     assert (found / 10.0).level == 0.9
+
+
+# Tests of calibration: their rates of error, and evidence against brute-force integration
+
+
+def draw(rng, n, slope=1.0, intercept=0.0):
+    log_odds = rng.normal(0, 1.5, n)
+    return rng.random(n) < special.expit(intercept + slope * log_odds), special.expit(log_odds)
+
+
+def test_spiegelhalter_is_the_standardised_brier_score():
+    rng = np.random.default_rng(0)
+    y, p = draw(rng, 200)
+    # Mean and variance of sum (y - p)^2 for independent labels, one by one from both outcomes.
+    squares = np.stack([p**2, (1 - p) ** 2])
+    chance = np.stack([1 - p, p])
+    mean = (chance * squares).sum(axis=0)
+    variance = (chance * squares**2).sum(axis=0) - mean**2
+    expected = (np.sum((y - p) ** 2) - mean.sum()) / np.sqrt(variance.sum())
+    found = spiegelhalter_test(y, p)
+    assert found.statistic == pytest.approx(expected)
+    assert found.pvalue == pytest.approx(2 * stats.norm.sf(abs(expected)))
+
+
+def test_spiegelhalter_refuses_probabilities_without_variance():
+    with pytest.raises(ValueError, match="other than 0, 1/2 and 1"):
+        spiegelhalter_test([0, 1, 1], [0.5, 0.5, 1.0])
+
+
+def explained(y, p):
+    """Return the probabilities of the four models, as in `Audit.model_probability`."""
+    return fit_changes(LogOddsCells.of(clipped_log_odds(p), y, np.ones(len(y)))).probability
+
+
+SHIFTS, SLOPES = ((0.15, 0.4), (0.5, 0.4), (1.5, 0.2)), ((0.1, 0.4), (0.3, 0.4), (1.0, 0.2))
+
+
+def by_hand(y, p):
+    """Return evidence of a shift, and of shift and slope, by fine sums over both numbers."""
+    x, sign, v = special.logit(p), np.where(y, 1, -1), p * (1 - p)
+    turned = x - (v @ x) / v.sum()
+    a, b = np.linspace(-6, 6, 601), np.linspace(-4, 4, 401)
+    log_p = np.stack([special.log_expit(sign * (x + each)).sum() for each in a])
+    own = sum(w * stats.norm(0, t).pdf(a) for t, w in SHIFTS)
+    of_shift = np.log((np.exp(log_p) * own).sum() * (a[1] - a[0]))
+    log_p = np.zeros((a.size, b.size))
+    for one, far, plus in zip(x, turned, sign, strict=True):
+        log_p += special.log_expit(plus * (one + a[:, None] + b * far))
+    other = sum(w * stats.norm(0, u).pdf(b) for u, w in SLOPES)
+    total = (np.exp(log_p) * np.outer(own, other)).sum()
+    return of_shift, np.log(total * (a[1] - a[0]) * (b[1] - b[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slope", [0.5, 1.0])
+@pytest.mark.parametrize("n", [60, 300])
+def test_evidence_is_that_of_brute_force(n, slope):
+    y, p = draw(np.random.default_rng(n), n, slope)
+    unchanged = np.sum(np.log(np.where(y, p, 1 - p)))
+    of_shift, of_slope = by_hand(y, p)
+    models = explained(y, p)
+    assert sum(models.values()) == pytest.approx(1.0)
+    # Prior odds are 4 : 3 : 2; Laplace's approximation is good to some hundredths of a nat.
+    ratio = np.log(models["shift"] / models["as is"])
+    assert ratio == pytest.approx(np.log(3 / 4) + of_shift - unchanged, abs=0.03)
+    ratio = np.log(models["slope"] / models["as is"])
+    assert ratio == pytest.approx(np.log(2 / 4) + of_slope - unchanged, abs=0.06)
+
+
+def test_the_evidence_of_bends_is_that_of_the_process():
+    # A Gaussian process at few places: Laplace's approximation by the kernel, not by features.
+    rng = np.random.default_rng(5)
+    p = special.expit(np.repeat(np.linspace(-3, 1, 9), 60))
+    y = rng.random(p.size) < special.expit(special.logit(p) + np.sin(2.5 * special.logit(p)))
+    x, v = special.logit(p), p * (1 - p)
+    z, at = np.clip((x - x.mean()) / x.std(), -3, 3), np.linspace(-2.5, 2.5, 10)
+    kernel = lambda s, t: np.exp(-((s[:, None] - t) ** 2) / (2 * 0.8**2))  # noqa: E731
+    process = kernel(z, at) @ np.linalg.solve(kernel(at, at) + 1e-6 * np.eye(10), kernel(z, at).T)
+    turned, terms = x - (v @ x) / v.sum(), []
+    for t, u, w in ((0.5, 0.3, 0.6), (1.5, 1.0, 0.4)):
+        for sd in (0.3, 1.0):
+            prior = t**2 + u**2 * np.outer(turned, turned) + sd**2 * process
+            f = np.zeros(x.size)
+            for _ in range(30):
+                q = special.expit(x + f)
+                weight = q * (1 - q)
+                right = weight * f + (y - q)
+                f = prior @ np.linalg.solve(np.eye(x.size) + weight[:, None] * prior, right)
+            q = special.expit(x + f)
+            own = np.sum(np.log(np.where(y, q, 1 - q))) - 0.5 * f @ (y - q)
+            own -= 0.5 * np.linalg.slogdet(np.eye(x.size) + (q * (1 - q))[:, None] * prior)[1]
+            terms.append(np.log(0.5 * w) + own)
+    unchanged = np.sum(np.log(np.where(y, p, 1 - p)))
+    models = explained(y, p)
+    ratio = np.log(models["full"] / models["as is"])
+    assert ratio == pytest.approx(np.log(1 / 4) + special.logsumexp(terms) - unchanged, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]),  # separable: no finite best slope
+        ([0, 1, 1, 0], [0.3, 0.3, 0.3, 0.3]),  # no slope at all
+        ([1, 1, 1], [0.2, 0.5, 0.9]),
+        ([1, 0, 1], [1.0, 0.0, 1.0]),
+        ([1, 0, 1], [0.5, 0.5, 0.5]),
+    ],
+)
+def test_evidence_of_data_without_a_best_line_is_finite(y, p):
+    found = explained(y, np.array(p))
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert 0 < found["as is"] < 1

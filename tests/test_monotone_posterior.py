@@ -1,14 +1,17 @@
 """The monotone engine against quadrature, closed forms and brute force; and hard data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats as st
 from scipy import special
 
+from bayescal.fitting.engines.monotone import engine, posterior
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
-from bayescal.fitting.engines.monotone.posterior import draw_monotone
-
-pytestmark = pytest.mark.one_era
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, leave_one_out
+from bayescal.fitting.engines.monotone.posterior import draw_monotone, draw_within, fit_laplace
+from bayescal.fitting.scores import BinaryScores
 
 DRAWS = 20_000
 X = np.array([-1.4, -0.9, -0.3, 0.0, 0.2, 0.4, 1.1, 2.5])
@@ -182,3 +185,192 @@ def test_what_is_wrong_is_said(monkeypatch):
 def test_bad_settings_are_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+# Leave-one-out probabilities of the monotone engine against fits of all other documents
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_leaving_one_out_is_fitting_the_others(name):
+    x, positive = SAMPLES[name]
+    whole, rng = fit(x, positive), np.random.default_rng(2)
+    found = leave_one_out(whole, x, positive, None, Prior(), rng)
+    assert np.all(found.pareto_k < 0.7)
+    in_sample = np.log(special.expit(np.where(positive, 1, -1) * whole.log_odds(x)).mean(axis=0))
+    for i in range(x.size):
+        rest = fit(np.delete(x, i), np.delete(positive, i), pieces=whole.pieces, draws=20_000)
+        p = special.expit((1 if positive[i] else -1) * rest.log_odds(x[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.1)
+    # The negative: probabilities of labels that were not left out are higher.
+    assert in_sample.sum() > found.log_probability.sum() + 0.1
+
+
+def test_leaving_out_of_weights_and_of_many():
+    weight = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0, 0.5])
+    whole = fit(X, POSITIVE, weight)
+    found = leave_one_out(whole, X, POSITIVE, weight, Prior(), np.random.default_rng(2))
+    for i in (1, 3, 7):
+        rest = weight.copy()
+        rest[i] = max(rest[i] - 1.0, 0.0)
+        others = fit(X, POSITIVE, rest, pieces=whole.pieces)
+        p = special.expit((1 if POSITIVE[i] else -1) * others.log_odds(X[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.05)
+    x = RNG.normal(size=4000)
+    labels = RNG.random(4000) < special.expit(2 * x)
+    large = fit(x, labels, draws=1000)
+    table = leave_one_out(large, x, labels, None, Prior(), np.random.default_rng(2))
+    sign = np.where(labels, 1, -1)
+    inside = np.log(special.expit(sign * large.log_odds(x)).mean(axis=0))
+    # One document of 4,000 matters little, and always against itself.
+    difference = inside - table.log_probability
+    assert 0.0 < difference.sum() < 20.0
+    assert np.abs(difference).max() < 0.5
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_leaving_out_the_only_document_leaves_the_prior(positive, monkeypatch):
+    # As if importance sampling could not be trusted: there is nothing to fit in its place.
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.GOOD_K", -np.inf)
+    x, label, prior = np.zeros(1), np.array([positive]), Prior(1.0, 0.5)
+    whole = fit(x, label, prior=prior)
+    found = leave_one_out(whole, x, label, None, prior, np.random.default_rng(2))
+    at_the_reference = np.random.default_rng(3).normal(1.0, 0.5, 100_000)
+    expected = special.expit((1 if positive else -1) * at_the_reference).mean()
+    assert np.exp(found.log_probability[0]) == pytest.approx(expected, abs=0.01)
+
+
+def many(n=600):
+    rng = np.random.default_rng(8)
+    x = rng.standard_t(3, n)
+    labels = rng.random(n) < special.expit(2.0 * x - 1.0)
+    whole = fit(x, labels)
+    return whole, (x, labels, None, Prior(), np.random.default_rng(2), whole.importance)
+
+
+def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
+    whole, arguments = many()
+    table = leave_one_out(whole, *arguments).log_probability
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 1000)
+    each = leave_one_out(whole, *arguments).log_probability
+    # All but the few that are drawn anew.
+    assert np.quantile(np.abs(table - each), 0.98) < 0.001
+    assert table.sum() == pytest.approx(each.sum(), abs=0.1)
+    # The negative: eight entries are too few.
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 8)
+    coarse = leave_one_out(whole, *arguments).log_probability
+    assert np.quantile(np.abs(coarse - each), 0.98) > 0.004
+    assert abs(coarse.sum() - each.sum()) > 0.5
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_reweighted_proposals_need_no_fit_to_the_others(name, monkeypatch):
+    x, positive = SAMPLES[name]
+    whole = fit(x, positive)
+
+    def refused(*_):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.GOOD_K", -np.inf)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine._fit", refused)
+    rng = np.random.default_rng(2)
+    found = leave_one_out(whole, x, positive, None, Prior(), rng, whole.importance)
+    assert np.all(found.pareto_k < 0.7)
+    # Every document by the same proposals moved one step, for none is even enough here.
+    for i in range(min(x.size, 3)):
+        rest = fit(np.delete(x, i), np.delete(positive, i), pieces=whole.pieces, draws=20_000)
+        p = special.expit((1 if positive[i] else -1) * rest.log_odds(x[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.1)
+
+
+# Laplace's approximation of a posterior's evidence, from its modes before any draws
+
+PRIORS = {
+    "vague": Prior(),
+    "narrow": Prior(intercept_location=-2.0, intercept_scale=0.5, slope_scale=0.3, walk_scale=0.5),
+    "wide": Prior(intercept_scale=20.0, slope_location=2.0, slope_scale=3.0, walk_freedom=2.0),
+}
+WORST = 0.4  # nats
+
+
+def laplace_fit(prior, *, n_positive=5, n=60, segments=9):
+    """Return the approximation of a sample's posterior."""
+    positive = np.arange(n) < n_positive
+    x = np.random.default_rng(n_positive).normal(1.5 * positive)
+    return fit_laplace(x, positive, None, prior, n_segments=segments)
+
+
+def error(found):
+    """Return the distance of Laplace's log evidence from that of weighted draws."""
+    drawn = draw_within(found, 4000, np.random.default_rng(0))
+    return found.log_evidence - drawn.log_evidence
+
+
+@pytest.mark.parametrize("segments", [1, 9, 13])
+@pytest.mark.parametrize("n_positive", [1, 5, 30])
+@pytest.mark.parametrize("name", PRIORS)
+def test_evidence_of_modes_is_near_that_of_draws(name, n_positive, segments):
+    found = laplace_fit(PRIORS[name], n_positive=n_positive, segments=segments)
+    assert abs(error(found)) < WORST
+
+
+def test_a_narrow_prior_leaves_almost_nothing_to_approximate():
+    """So that constants of the grid of scales have to be right."""
+    for segments in (1, 9, 13):
+        assert abs(error(laplace_fit(PRIORS["narrow"], segments=segments))) < 0.05
+
+
+def test_a_scale_left_out_is_missed(monkeypatch):
+    """The negative: what one scale of the walk says is not what all of them do."""
+    monkeypatch.setattr(posterior, "MOST_STEPS_OUT", 0)
+    assert abs(error(laplace_fit(PRIORS["vague"]))) > WORST
+
+
+def test_approximations_are_made_once_and_distinguished_by_all_they_depend_on():
+    positive = np.arange(40) < 12
+    laplace_fits = LaplaceFits(
+        BinaryScores(np.random.default_rng(0).normal(1.5 * positive), positive)
+    )
+    knots = Pieces(np.array([0.0, 1.0]), 0.5)
+    first = laplace_fits.of(0.0, 1.0, np.inf, Prior(), pieces=knots)
+    assert laplace_fits.of(0.0, 1.0, np.inf, Prior(), pieces=knots) is first
+    others = [
+        laplace_fits.of(0.5, 1.0, np.inf, Prior(), pieces=knots),
+        laplace_fits.of(0.0, 2.0, np.inf, Prior(), pieces=knots),
+        laplace_fits.of(0.0, 1.0, 1.0, Prior(), pieces=knots),
+        laplace_fits.of(0.0, 1.0, np.inf, PRIORS["narrow"], pieces=knots),
+        laplace_fits.of(0.0, 1.0, np.inf, Prior(), pieces=Pieces(np.array([0.2]), 0.5)),
+        laplace_fits.of(0.0, 1.0, np.inf, Prior(), n_segments=1),
+        laplace_fits.of(0.0, 1.0, np.inf, Prior(), n_segments=5),
+    ]
+    evidence = [each.log_evidence for each in (first, *others)]
+    assert np.unique(np.round(evidence, 6)).size == len(evidence)
+
+
+# Large data: many pieces where importance sampling serves them, fewer where it does not
+
+
+def test_pieces_are_given_up_before_trust_is(monkeypatch):
+    rng = np.random.default_rng(0)
+    positive = np.arange(600) < 300
+    data = BinaryScores(rng.normal(2.0 * positive), positive)
+    tried = []
+    draw = engine.draw_within
+
+    def distrusted(laplace_fit, *arguments):
+        tried.append(laplace_fit.density.pieces.segments)
+        found = draw(laplace_fit, *arguments)
+        return replace(found, problem="uneven") if tried[-1] > 9 else found
+
+    monkeypatch.setattr(engine, "draw_within", distrusted)
+    found = engine.fit_monotone(LaplaceFits(data), rng, draws=50, asinh_scales=(np.inf,))
+    assert tried == [13, 9]
+    assert found.posterior.pieces.segments == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_thousand_positives_leave_nothing_to_warn_of(seed):
+    rng = np.random.default_rng(seed)
+    positive = np.arange(6000) < 1000
+    data = BinaryScores(rng.standard_t(2, 6000) + 3.0 * positive, positive)
+    found = engine.fit_monotone(LaplaceFits(data), rng, draws=1000, asinh_scales=(np.inf, 1.0))
+    assert found.source.problem == ""

@@ -1,12 +1,10 @@
-"""Newton's method finds maxima, also where whole steps or the bracket would mislead it."""
+"""Newton's method finds maxima where whole steps miss them, and optimal weights of mixtures."""
 
 import numpy as np
 import pytest
 from scipy import optimize, special
 
-from bayescal.inference.newton import climb, climb_within, laplace
-
-pytestmark = pytest.mark.one_era
+from bayescal.inference.newton import climb, climb_within, laplace, stack
 
 RNG = np.random.default_rng(5)
 
@@ -112,3 +110,28 @@ def test_laplace_of_a_normal_density_is_that_density():
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(precision), rtol=1e-4)
     _, root = laplace(log_density, np.zeros(2), flattest=4.0)
     np.testing.assert_allclose(root, 0.5 * np.eye(2), atol=1e-8)
+
+
+# Weights of a mixture: the conditions of the optimum, and cases that slow methods miss
+
+
+def gradient(log_density, weight, share):
+    """Return sum_i weight_i p_m(i) / sum_k w_k p_k(i), for every member."""
+    ratio = np.exp(log_density - special.logsumexp(log_density, axis=0, b=share[:, None]))
+    return ratio @ weight
+
+
+@pytest.mark.parametrize("members", [2, 5, 16])
+@pytest.mark.parametrize("pseudo_count", [0.05, 1.0])
+@pytest.mark.parametrize("n", [3, 500])
+def test_weights_meet_the_conditions_of_the_optimum(members, n, pseudo_count):
+    rng = np.random.default_rng((members, n))
+    scale = rng.choice([0.01, 1.0, 30.0], members)[:, None]
+    log_density = scale * np.log(rng.random((members, n))) + 400.0 * rng.normal(size=n)
+    weight = rng.choice([0.1, 1.0, 50.0], n)
+    share = stack(log_density, weight, pseudo_count)
+    assert share.sum() == pytest.approx(1.0)
+    # Of w_m: its own pull, w_m dS/dw_m + pseudo_count, is w_m times the sum of all pulls.
+    pull = share * gradient(log_density, weight, share) + pseudo_count
+    total = weight.sum() + members * pseudo_count
+    np.testing.assert_allclose(pull, share * total, atol=1e-5 * total, rtol=1e-5)

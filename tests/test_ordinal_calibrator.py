@@ -19,8 +19,6 @@ from bayescal.plots import ProbabilityDisplay, ReliabilityDisplay
 from bayescal.support.score_checks import ScoresWarning
 from tests import small_fits
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 SCORES = RNG.normal(size=90)
 grade = np.digitize(SCORES + 0.5 * RNG.logistic(size=90), [-0.4, 0.6, 1.5])

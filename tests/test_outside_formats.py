@@ -19,8 +19,6 @@ from bayescal import (
     TopicCalibrator,
 )
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(0)
 Y = (RNG.random(60) < 0.4).astype(int)
 S, T = RNG.normal(2.0 * Y), np.repeat(["corn", "oil"], 30)

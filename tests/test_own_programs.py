@@ -117,12 +117,8 @@ ANSWERING = [each.name for each in LOADED if each.log_density or each.log_odds]
 
 
 def test_all_programs_of_one_problem_answer():
-    assert set(programs.available()) - set(ANSWERING) == {
-        "topics",
-        "classifier_weights",
-        "joint_multiclass",
-        "ordinal",
-    }
+    others = {"topics", "classifier_weights", "joint_multiclass", "ordinal"}
+    assert set(programs.available()) - set(ANSWERING) == others
 
 
 OWN_COLUMNS = {"sites": {"site": SITE}, "length": {"length": np.exp(COLUMN)}}
@@ -487,7 +483,7 @@ def test_a_group_that_was_not_fitted_is_drawn_from_the_population(write, draws_o
         ("def new_group(rng):\n    return {'at_site': rng.normal()}", r"of shape \(400,\)"),
         (
             "def new_group(rng):\n    return {'at_town': rng.normal(size=400)}",
-            "must return 'at_site' .*nothing",
+            "must return 'at_site'",
         ),
         ("def new_group(rng, tau):\n    return {}", "takes tau, which is no variable"),
         ("def new_group(rng):\n    return 1 / 0", "cannot draw a new group: ZeroDivisionError"),
@@ -574,68 +570,40 @@ def test_programs_say_whether_they_take_covariates(write):
 # What is wrong with a program
 
 
-BAD = {
-    "raises": (
-        "slope = pm.Normal",
-        "slope = 1 / 0 * pm.Normal",
-        "line 7, fails: ZeroDivisionError",
-    ),
-    "answer raises": ("return intercept", "return len(3) + intercept", "TypeError"),
-    "no free variable": (
-        'pm.Normal("intercept", 0, 5)\n        slope = pm.Normal("slope", 0, 2)',
+SLOPE, ANSWER = 'slope = pm.Normal("slope", 0, 2)', "return intercept + slope * score"
+# What is replaced by what, and the words of the error.
+BAD = [
+    ("slope = pm.Normal", "slope = 1 / 0 * pm.Normal", "line 7, fails: ZeroDivisionError"),
+    ("return intercept", "return len(3) + intercept", "TypeError"),
+    (
+        f'pm.Normal("intercept", 0, 5)\n        {SLOPE}',
         'pm.Deterministic("intercept", pm.math.constant(0.0)); slope = pm.Data("slope", 1.0)',
         "has no free variable",
     ),
-    "shadows draws": (
-        'slope = pm.Normal("slope", 0, 2)',
-        'slope = pm.Normal("slope", 0, 2); pm.Normal("draw")',
-        "variables named draw, which results keep",
-    ),
-    "shadows the prior": (
-        'slope = pm.Normal("slope", 0, 2)',
-        'slope = pm.Normal("slope", 0, 2); pm.Beta("prior", 1, 1)',
-        "variables named prior",
-    ),
-    "scalar": (
-        "return intercept + slope * score",
-        "return score * 0 + intercept if SHAPED else intercept",
-        r"of the shape of the scores, \(60,\), got \(\)",
-    ),
-    "nan": (
-        "return intercept + slope * score",
-        "return pm.math.log(-1.0 - score**2) + intercept",
-        "log_odds returns nan for 60 of 60",
-    ),
-    "no contract": ("def log_odds(", "def log_oods(", "Add one of\n\n    def log_density"),
-    "unknown argument": (
+    (SLOPE, f'{SLOPE}; pm.Normal("draw")', "variables named draw, which results keep"),
+    (SLOPE, f'{SLOPE}; pm.Beta("prior", 1, 1)', "variables named prior"),
+    (ANSWER, "return intercept", r"of the shape of the scores, \(60,\), got \(\)"),
+    (ANSWER, "return pm.math.log(-1.0 - score**2) + intercept", "returns nan for 60 of 60"),
+    ("log_odds(", "log_oods(", "Add one of\n\n    def log_density"),
+    (
         "(score, intercept, slope):",
         "(score, intercept, slop=1.0, slope=2.0):",
         "takes 'slop', which is no variable.*those are intercept, slope; did you mean 'slope'",
     ),
-    "labels not observed": (
-        'pm.Bernoulli("label"',
-        'pm.Bernoulli("labels"',
-        "must observe variables named label; it observes no label, but labels",
-    ),
-    "no model": ("return program", "return None", "must return a pymc.Model, got NoneType"),
-}
+    ('pm.Bernoulli("label"', 'pm.Bernoulli("labels"', "named label; it observes no label, but lab"),
+    ("return program", "return None", "must return a pymc.Model, got NoneType"),
+]
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_what_is_wrong_is_said(what, write):
-    old, new, message = BAD[what]
+@pytest.mark.parametrize(("old", "new", "message"), BAD)
+def test_what_is_wrong_is_said(old, new, message, write):
     text = textwrap.dedent(LOGISTIC)
-    assert old in text, what
+    assert old in text
     text = text.replace(old, new)
-    if what == "no contract":
-        text = text.replace("logit_p=log_odds(", "logit_p=log_oods(")
-    if what == "scalar":
-        text = text.replace(
-            "logit_p=log_odds(score, intercept, slope)", "logit_p=intercept + 0 * score"
-        ).replace("return score * 0 + intercept if SHAPED else intercept", "return intercept")
-    path = write(text)
+    if new == "return intercept":  # the model itself has one log-odds a score
+        text = text.replace("=log_odds(score, intercept, slope)", "=intercept + 0 * score")
     with pytest.raises(ValueError, match=re.compile(message, re.DOTALL)):
-        fitted(Program(path))
+        fitted(Program(write(text)))
 
 
 def test_a_program_that_hangs_is_stopped(write, monkeypatch):

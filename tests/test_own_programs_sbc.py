@@ -13,7 +13,7 @@ from bayescal.fitting.engines.program_functions import FILE, ProgramFunctions, P
 from studies.ranks import CompiledNuts
 from studies.sbc import adjusted_p
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_era]
+pytestmark = pytest.mark.slow
 
 # A right program fails with a probability of at most LEVEL, over all its quantities.
 LEVEL, DATA_SETS, DOCUMENTS, DRAWS = 0.01, 30, 16, 19

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_era]
+pytestmark = pytest.mark.slow
 CHECKOUT = Path(__file__).parent.parent
 
 

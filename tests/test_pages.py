@@ -26,8 +26,6 @@ from tests.pages import (
     write_samples,
 )
 
-pytestmark = pytest.mark.one_era
-
 PYTHON = [page for page in PAGES if blocks_of(page)]
 SHELL = [page for page in PAGES if commands_of(page)]
 # From a spreadsheet to a page to sign: followed word by word, in an empty folder.

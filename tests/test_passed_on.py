@@ -8,8 +8,6 @@ import pytest
 
 import bayescal
 
-pytestmark = pytest.mark.one_era
-
 PACKAGE = Path(bayescal.__file__).parent
 # A caller and a function that it calls, with parameters of one name that are not handed on.
 NOT_HANDED_ON = {

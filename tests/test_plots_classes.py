@@ -13,7 +13,6 @@ from bayescal.plots import (
     RiskCoverageDisplay,
 )
 
-pytestmark = pytest.mark.one_era
 NAMES = np.array(["ant", "bee", "wasp"])
 
 

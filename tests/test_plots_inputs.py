@@ -23,8 +23,6 @@ from bayescal.plots import (
 from bayescal.plots.display import Display, require
 from bayescal.report import write_report
 
-pytestmark = pytest.mark.one_era
-
 NAMED, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
 OF_SCORES = [ClassDensityDisplay, LogOddsDisplay, ProbabilityDisplay, DecisionDisplay]

@@ -18,8 +18,6 @@ from bayescal.plots import (
 )
 from tests.report_data import make_problem, make_topics
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def calibrator():

@@ -19,8 +19,6 @@ from bayescal.plots import (
     ReliabilityDisplay,
 )
 
-pytestmark = pytest.mark.one_era
-
 FAST = ScoreCalibrator("gaussian", draws=50)
 OF_DOCUMENTS = [ClassDensityDisplay, DecisionDisplay, LogOddsDisplay, ProbabilityDisplay]
 CURVES = [LogOddsDisplay, ProbabilityDisplay]

@@ -21,8 +21,6 @@ from bayescal.fitting.scores import NOTHING, BinaryScores
 from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 
-pytestmark = pytest.mark.one_era
-
 BASE = np.array([-1.0, np.log(1.5), 0.3, np.log(0.6)])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, 1.0])
 NEAR = [BASE, BASE + np.array([0.6, -0.4, -0.2, 0.2]), BASE + np.array([-0.3, 0.1, 0.2, -0.3])]

@@ -12,8 +12,6 @@ from bayescal.fitting.engines.pooled.drawing import DrawnTopics, Health, TopicDr
 from bayescal.fitting.engines.pooled.engine import draw_population
 from tests.pooled_tools import of_class
 
-pytestmark = pytest.mark.one_era
-
 POPULATIONS = 4000
 LIMIT = 4.5  # standard errors, the largest of nine
 
@@ -197,11 +195,3 @@ def test_derivatives_are_those_of_the_evidence(shift):
     np.testing.assert_allclose(hessian, curvature, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9)
     assert efficiency == pytest.approx(topics.efficiency(point[None]).min(), rel=1e-5)
-
-
-@pytest.mark.slow
-def test_single_precision_of_all_is_not():
-    """The negative: statistics are large where scores are far from 0."""
-    topics, points, *_ = made(1000.0)
-    expected = evidence(topics, points, np.float64)
-    assert error(evidence(topics, points, np.float32), expected) > 0.1

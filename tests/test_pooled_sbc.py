@@ -18,7 +18,7 @@ from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, Hyperprior
 from studies.envelope import least_uniform
 from tests.sizes import size
 
-pytestmark = [pytest.mark.one_era, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 SETS, TOPICS, MOST_SCORES, DRAWS, TOPIC_DRAWS = size(40, 200), 8, 12, 99, 1000
 # Of a right engine to be called wrong: of all quantities together.
 LEVEL = 0.01

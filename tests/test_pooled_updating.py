@@ -9,8 +9,6 @@ from bayescal.fitting.engines.pooled.drawing import pick_updated
 from bayescal.fitting.engines.pooled.reweighting import weigh_draws
 from tests.test_pooled_pick import made, normal
 
-pytestmark = pytest.mark.one_era
-
 LIMIT = 4.5  # standard errors, the largest of nine
 
 

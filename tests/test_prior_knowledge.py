@@ -18,8 +18,6 @@ from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import diagnose
 from tests.history_data import GRID, history, problem
 
-pytestmark = pytest.mark.one_era
-
 FAMILIES = ["auto", "gaussian"]  # a combination, and densities alone
 TOPIC = ["late"] * GRID.size
 

@@ -11,7 +11,7 @@ from tests.history_data import problem
 from tests.sizes import size
 
 pytestmark = [
-    pytest.mark.one_era,
+    pytest.mark.slow,
     # Of classes so close together that some topic has them the wrong way round by chance.
     pytest.mark.filterwarnings("ignore:positives lie below"),
     # The calibrator warns of histories of other problems; this test shows their effect.
@@ -80,7 +80,6 @@ def coverage(prior, sets, level=0.9, **settings):
     return float(np.mean(held)), float(np.std(held) / sets**0.5)
 
 
-@pytest.mark.slow
 def test_steep_topics_make_three_positives_steeper_and_flat_ones_flatter():
     steep, flat = learnt(width=0.5), learnt(width=2.0)
     gains = []
@@ -111,7 +110,6 @@ def excess(prior, positives, sets=6):
     return float(np.mean(out))
 
 
-@pytest.mark.slow
 def test_like_topics_help_and_unlike_topics_harm_little():
     vague, alike, unlike = (
         excess(prior, 3) for prior in ("vague", learnt(apart=3.0), learnt(unlike=True))
@@ -123,7 +121,6 @@ def test_like_topics_help_and_unlike_topics_harm_little():
     assert excess(learnt(apart=3.0, share=0.5), 3) > 1.25 * vague
 
 
-@pytest.mark.slow
 def test_bands_hold_the_truth_of_topics_of_the_population():
     held, _ = coverage(learnt(), SETS)
     # Twelve topics do not tell how alike topics are: their population is rather too wide.
@@ -133,7 +130,6 @@ def test_bands_hold_the_truth_of_topics_of_the_population():
     assert coverage(learnt(width=3.0), SETS)[0] < 0.6
 
 
-@pytest.mark.slow
 def test_a_history_of_other_problems_is_warned_of():
     told = {}
     for width in (1.0, 3.0):
@@ -146,7 +142,6 @@ def test_a_history_of_other_problems_is_warned_of():
     assert told[3.0] > 0.7
 
 
-@pytest.mark.slow
 def test_bands_of_the_combination_hold_it_too():
     held, error = coverage(learnt("auto"), size(50, 150))
     assert held > 0.85 - 2.0 * error

@@ -16,8 +16,7 @@ from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 from tests.one_more_topic import TOPICS, around, certain, forget_the_evidence, history, wider
 
-pytestmark = pytest.mark.one_era
-
+pytestmark = pytest.mark.slow
 RUNS = 10
 OF_FIVE = 4  # the topic of log-odds that comes last, with 30 documents
 
@@ -33,7 +32,6 @@ def apart(topic, change=lambda prior: prior):
     return np.abs(from_runs(np.array(runs), stored(f"one more topic, {topic}"))).max()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_means_sds_and_quantiles_agree(topic):
     reference = stored(f"one more topic, {topic}")
@@ -42,14 +40,12 @@ def test_means_sds_and_quantiles_agree(topic):
     assert apart(topic) < LIMIT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS[1:])
 def test_a_population_that_the_new_topic_does_not_inform_is_rejected(topic, monkeypatch):
     forget_the_evidence(monkeypatch)
     assert apart(topic) > LIMIT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [certain, wider])
 def test_another_population_is_rejected(wrong):
     assert apart(0, wrong) > LIMIT
@@ -74,7 +70,6 @@ def log_odds_apart():
     return np.abs(from_runs(np.array(runs), stored("population of log-odds").take(mine))).max()
 
 
-@pytest.mark.slow
 def test_log_odds_are_those_of_nuts(monkeypatch):
     assert log_odds_apart() < LIMIT
     forget_the_evidence(monkeypatch)

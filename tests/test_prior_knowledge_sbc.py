@@ -25,7 +25,6 @@ from tests.one_more_topic import FAMILY, UNITS, certain, forget_the_evidence, wi
 from tests.sizes import size
 
 pytestmark = [
-    pytest.mark.one_era,
     pytest.mark.slow,
     # Few documents may have reversed scores by chance; the calibrator warns of wrong histories.
     pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning"),

@@ -5,11 +5,8 @@ import pytest
 from scipy import optimize, special, stats
 
 from bayescal import ScoreCalibrator
-from bayescal.metrics import log_loss
 from bayescal.monitoring import estimate_prior, prior_by_em
 from bayescal.monitoring.prior_shift import MOST_SCORES, posterior_of
-
-pytestmark = pytest.mark.one_era
 
 POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
 
@@ -166,31 +163,6 @@ def test_groups_of_neighbours_stand_for_their_scores():
     every = p[np.linspace(0, len(p) - 1, 50).astype(int)]
     whole = prior_posterior(special.logit(every), rng=1)
     assert found.draws == pytest.approx(whole.draws, abs=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", ["auto", "gaussian"])
-def test_a_shifted_collection_is_predicted_better(family):
-    rng = np.random.default_rng(5)
-    scores, labels = scores_of(rng, 400, 0.5)
-    calibrator = ScoreCalibrator(family, random_state=0).fit(scores, labels)
-    new, truth = scores_of(rng, 3000, 0.05)
-    found = estimate_prior(calibrator, new, random_state=1)
-    assert found.lower < 0.05 < found.upper < 0.15
-    p = calibrator.predict_proba(new, prior=found.draws)[:, 1]
-    before = log_loss(truth, calibrator.predict_proba(new)[:, 1])
-    known = log_loss(truth, calibrator.predict_proba(new, prior=0.05)[:, 1])
-    assert log_loss(truth, p) < 0.7 * before
-    assert log_loss(truth, p) == pytest.approx(known, abs=0.01)
-    band = calibrator.predict_interval(new[:50], prior=found.draws)
-    fixed = calibrator.predict_interval(new[:50], prior=found.value)
-    assert np.mean(np.diff(band)) > np.mean(np.diff(fixed))  # the prior's own uncertainty
-    # Draws with their own priors have the same mean as the probabilities.
-    size = found.draws.size
-    drawn = calibrator.sample_proba(new[:50], prior=0.5)
-    own = drawn[np.linspace(0, len(drawn) - 1, size).astype(int)]
-    mean = found.probabilities(special.logit(own)).mean(axis=0)
-    assert mean == pytest.approx(p[:50], abs=0.05)
 
 
 def test_refuses():

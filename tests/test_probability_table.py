@@ -4,6 +4,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 from bayescal import (
@@ -34,9 +35,9 @@ def test_identifiers_stay_beside_their_probabilities(calibrator):
     assert table.index.equals(shuffled.index)
     whole = probability_table(calibrator, SERIES, level=0.8)
     pd.testing.assert_frame_equal(table.loc[IDS], whole)
-    np.testing.assert_allclose(whole["probability"], calibrator.predict_proba(SCORES)[:, 1])
+    assert_allclose(whole["probability"], calibrator.predict_proba(SCORES)[:, 1])
     ends = calibrator.predict_interval(SCORES, 0.8)
-    np.testing.assert_allclose(whole[["lower", "upper"]], ends)
+    assert_allclose(whole[["lower", "upper"]], ends)
 
 
 def test_the_probability_is_that_of_the_positive_class_whatever_its_name():
@@ -44,24 +45,20 @@ def test_the_probability_is_that_of_the_positive_class_whatever_its_name():
     fitted = ScoreCalibrator("gaussian", positive="died", **FAST).fit(SCORES, words)
     table = probability_table(fitted, SERIES)
     died = fitted.classes_.tolist().index("died")
-    np.testing.assert_allclose(table["probability"], fitted.predict_proba(SCORES)[:, died])
+    assert_allclose(table["probability"], fitted.predict_proba(SCORES)[:, died])
     assert (table["lower"] < table["probability"]).all()
     assert (table["probability"] < table["upper"]).all()
 
 
 def test_a_prior_and_topics_are_passed_on(calibrator):
     table = probability_table(calibrator, SERIES, prior=0.9)
-    np.testing.assert_allclose(
-        table["probability"], calibrator.predict_proba(SCORES, prior=0.9)[:, 1]
-    )
+    assert_allclose(table["probability"], calibrator.predict_proba(SCORES, prior=0.9)[:, 1])
     topics = np.repeat(["corn", "wheat"], 30)
     pooled = TopicCalibrator("none", **FAST).fit(SCORES, LABELS, topics)
     frame = pd.DataFrame({"score": SCORES, "topic": topics}, index=IDS)
     answered = probability_table(pooled, frame)
     assert answered.index.equals(frame.index)
-    np.testing.assert_allclose(
-        answered["probability"], pooled.predict_proba(SCORES, topics=topics)[:, 1]
-    )
+    assert_allclose(answered["probability"], pooled.predict_proba(SCORES, topics=topics)[:, 1])
 
 
 @pytest.mark.parametrize("positive", ["died", "survived"])
@@ -73,7 +70,7 @@ def test_features_of_a_classifier_keep_their_index(positive):
     table = probability_table(model, features)
     assert table.index.tolist() == IDS
     column = model.classes_.tolist().index(positive)
-    np.testing.assert_allclose(table["probability"], model.predict_proba(features)[:, column])
+    assert_allclose(table["probability"], model.predict_proba(features)[:, column])
     assert (table["lower"] < table["probability"]).all()
 
 
@@ -82,8 +79,8 @@ def test_several_classes_have_columns_by_name():
     wide = pd.DataFrame(RNG.normal(size=(60, 3)) + 2.0 * np.eye(3)[np.arange(60) % 3], index=IDS)
     fitted = MulticlassCalibrator(random_state=0).fit(wide.to_numpy(), names)
     table = probability_table(fitted, wide)
-    np.testing.assert_allclose(table[["P(a)", "P(b)", "P(c)"]], fitted.predict_proba(wide))
-    np.testing.assert_allclose(table[["lower(b)", "upper(b)"]], fitted.predict_interval(wide)[:, 1])
+    assert_allclose(table[["P(a)", "P(b)", "P(c)"]], fitted.predict_proba(wide))
+    assert_allclose(table[["lower(b)", "upper(b)"]], fitted.predict_interval(wide)[:, 1])
 
 
 def test_grades_have_the_probability_of_reaching_each():
@@ -93,7 +90,7 @@ def test_grades_have_the_probability_of_reaching_each():
     assert table.columns.tolist() == [
         f"{kind}(>= {grade})" for kind in ("P", "lower", "upper") for grade in ("mid", "high")
     ]
-    np.testing.assert_allclose(table["P(>= high)"], fitted.exceedance(SCORES)[:, 1])
+    assert_allclose(table["P(>= high)"], fitted.exceedance(SCORES)[:, 1])
 
 
 def test_dask_collections_are_refused(calibrator):

@@ -13,8 +13,6 @@ from bayescal.fitting.engines import program as engine
 from bayescal.fitting.program_check import DRAWS, ProgramCheck
 from tests.uncompiled import UNCOMPILED
 
-pytestmark = pytest.mark.one_era
-
 # One free variable, so that a grid has the posterior.
 SLOPE = """
     import pymc as pm

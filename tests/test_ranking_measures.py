@@ -9,8 +9,6 @@ import pytest
 from bayescal.ranking import QueriesLeftOutWarning, average_precision
 from bayescal.ranking.queries import match_grades, relevance_threshold_of
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(11)
 
 
@@ -45,13 +43,6 @@ def test_ties_are_every_order_that_they_leave_open(ties):
         one = np.zeros(grades.size)
         found = average_precision(grades, scores, one, ties=ties, relevance_threshold=2)
         assert found.item() == pytest.approx(REDUCE[ties](values), rel=1e-12)
-
-
-def test_ties_in_closed_form():
-    y, one = np.repeat([1, 0], [1, 99]), np.zeros(100)
-    assert average_precision(y, np.zeros(100), one).item() == 0.01
-    high = average_precision(y, np.zeros(100), one, ties="expected").item()
-    assert high == pytest.approx(np.mean(1 / np.arange(1, 101)))
 
 
 class TestQueries:

@@ -18,8 +18,6 @@ from bayescal.ranking import QueriesLeftOutWarning, SVMMAPRanker, average_precis
 from bayescal.ranking.problem import LOSSES
 from tests.ranking_data import OneQuery, linear_queries
 
-pytestmark = pytest.mark.one_era
-
 X, Y, QID = linear_queries()
 RANKER = SVMMAPRanker(C=10.0)
 

@@ -29,22 +29,13 @@ from bayescal.ranking import (
 )
 from tests.cli_tools import run as run_command
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 QUERIES, JUDGED, DEPTH = 20, 50, 20
 # Names by ir_measures and by trec_eval.
 NAMES = {
-    "AP": "map",
-    "AP@5": "map_cut_5",
-    "RR": "recip_rank",
-    "Rprec": "Rprec",
-    "R@10": "recall_10",
-    "P@10": "P_10",
-    "Bpref": "bpref",
-    "nDCG": "ndcg",
-    "nDCG@10": "ndcg_cut_10",
-}
+    "AP": "map", "AP@5": "map_cut_5", "RR": "recip_rank", "Rprec": "Rprec", "R@10": "recall_10",
+    "P@10": "P_10", "Bpref": "bpref", "nDCG": "ndcg", "nDCG@10": "ndcg_cut_10",
+}  # fmt: skip
 
 
 def collection(depth=DEPTH, tied=False):
@@ -288,15 +279,9 @@ class TestShell:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (
-                "evaluate a.run qrels.txt",
-                "a.run must hold lines like 'q1 0 d7 2', got .* in line 1",
-            ),
+            ("evaluate a.run qrels.txt", "must hold lines like 'q1 0 d7 2', got .* in line 1"),
             ("evaluate qrels.txt none.run", "No such file .*none.run"),
-            (
-                "evaluate qrels.txt a.run -m mapp",
-                "measures must be measures of ir_meas.* got 'mapp'",
-            ),
+            ("evaluate qrels.txt a.run -m mapp", "measures must be measures of ir_.* got 'mapp'"),
             ("fit qrels.txt a.run", "a.run must hold queries without judgements in qrels.txt"),
         ],
     )

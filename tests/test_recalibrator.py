@@ -17,8 +17,6 @@ from bayescal.metrics.changes import LogOddsCells, fit_changes
 from bayescal.monitoring import DriftMonitor, Recalibrator, estimate_prior, load_heart_disease
 from bayescal.plots import LogOddsDisplay, ProbabilityDisplay
 
-pytestmark = pytest.mark.one_era
-
 
 def documents(n=300, seed=0, truth=lambda z: z - 0.7, mean=-1.0):
     rng = np.random.default_rng(seed)

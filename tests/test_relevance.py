@@ -12,8 +12,6 @@ from bayescal.ranking.drawn_relevance import average_precision_of, draw_relevanc
 from bayescal.ranking.queries import group_by_query, standardise
 from bayescal.support.score_checks import ScoresWarning
 
-pytestmark = pytest.mark.one_era
-
 QUERIES, DOCUMENTS = 30, 80
 QUICK = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
 LABELS = np.array(list(itertools.product([False, True], repeat=6)))

@@ -14,8 +14,6 @@ from tests.browser import browser, opened
 from tests.report_data import HOSTILE, data_of
 from tests.test_relevance import queries
 
-pytestmark = pytest.mark.one_era
-
 LONG = 400
 
 

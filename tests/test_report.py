@@ -28,8 +28,6 @@ from tests.report_data import (
     shown,
 )
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_curves_are_those_of_the_calibrator(name, tmp_path):
@@ -84,19 +82,10 @@ def spelled(text):
 def test_the_formulas_are_those_of_the_default_model():
     blocks = model_of(fitted_with("combined")[0])
     assert [block.title for block in blocks] == [
-        "Inference",
-        "Class densities",
-        "Warps",
-        "Gaussian",
-        "Asymmetric Laplace",
-        "Priors of the densities",
-        "Monotone log-odds",
-        "Logistic regression",
-        "Recalibrated densities",
-        "Log-odds around other problems'",
-        "Combination",
-        "Lapses",
-    ]
+        "Inference", "Class densities", "Warps", "Gaussian", "Asymmetric Laplace",
+        "Priors of the densities", "Monotone log-odds", "Logistic regression",
+        "Recalibrated densities", "Log-odds around other problems'", "Combination", "Lapses",
+    ]  # fmt: skip
     assert blocks[0].text == "Independent draws from the posterior, without Markov chains."
     lines = [line for block in blocks for line in block.formulas]
     assert [" ".join(spelled(shown(line)).split()) for line in lines] == [

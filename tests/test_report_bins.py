@@ -10,8 +10,6 @@ from bayescal.report.rendering import numbers, packed, unpacked
 from bayescal.report.topic import split_between
 from tests.report_data import make_problem
 
-pytestmark = pytest.mark.one_era
-
 
 def labelled(n, seed=0):
     scores, labels = make_problem(n, seed)

@@ -11,7 +11,7 @@ from tests.page_drawn import file_name, saved
 from tests.page_numbers import PageTopic, as_text
 from tests.report_data import as_number, data_of
 
-pytestmark = [pytest.mark.docs, pytest.mark.one_era]
+pytestmark = pytest.mark.docs
 MINUS = "\N{MINUS SIGN}"
 
 

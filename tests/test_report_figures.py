@@ -16,7 +16,7 @@ from tests.page_numbers import PageTopic
 from tests.report_data import HOSTILE, as_number, data_of, make_problem
 from tests.test_relevance import queries
 
-pytestmark = [pytest.mark.docs, pytest.mark.one_era]
+pytestmark = pytest.mark.docs
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTE
 from tests.browser import DESKTOP, opened, settle
 from tests.report_data import as_number
 
-pytestmark = [pytest.mark.docs, pytest.mark.one_era]
+pytestmark = pytest.mark.docs
 PHONE = {"width": 360, "height": 800}
 PAPER = {"width": 688, "height": 1000}  # A4 less its margins
 CONTROLS = ("prior", "own", "recall", "cost-fp", "cost-fn")

@@ -15,8 +15,7 @@ from bayescal.fitting.results import storage
 from tests.cli_tools import read, run, summary_of, write
 from tests.scale_out_tools import FEW, made
 
-pytestmark = pytest.mark.one_era
-
+pytestmark = pytest.mark.slow
 OPTIONS = ("--topic-column", "topic", "--family", "asymmetric_laplace", "--draws", "20")
 TOPICS = 10
 
@@ -66,7 +65,6 @@ def count(monkeypatch, name):
     return calls
 
 
-@pytest.mark.slow
 def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     out = tmp_path / "out"
     kill_when(
@@ -104,7 +102,6 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     assert summary_of(out)["topics"] == summary_of(tmp_path / "whole")["topics"]
 
 
-@pytest.mark.slow
 def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkeypatch):
     calls = []
 
@@ -126,7 +123,6 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
     assert not (tmp_path / "out/.unfinished").exists()
 
 
-@pytest.mark.slow
 def test_resuming_what_was_never_begun_is_a_run(scores, tmp_path):
     mle = (*OPTIONS[:4], "--inference", "mle")
     run("fit", scores, *mle, "--out", tmp_path / "out", "--resume")
@@ -143,7 +139,6 @@ TopicCalibrator("none", memory=sys.argv[1], **FEW).fit(*made(75))
 """
 
 
-@pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     memory = tmp_path / "memory"
     kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 3)
@@ -162,7 +157,6 @@ def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     assert len(draws) == 2 * 25
 
 
-@pytest.mark.slow
 def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     options = ("--topic-column", "topic", "--pool", "--draws", "20", "--chains", "1")
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")

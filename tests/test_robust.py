@@ -9,8 +9,6 @@ from bayescal.inference.newton import lower_root
 from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, median, units_of
 from tests.references import relative
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(4)
 SAMPLES = {
     "one": np.array([2.5]),

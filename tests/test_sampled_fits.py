@@ -17,8 +17,6 @@ from bayescal import (
 from bayescal.support.weighting import chosen_by_score, sampled
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 POPULATION = 20_000
 REPEATS = size(12, 60)
 

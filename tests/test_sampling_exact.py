@@ -11,8 +11,6 @@ from bayescal.metrics import Interval
 from bayescal.sampling import count_limits, elusion, elusion_size, share_limits, sum_limits
 from bayescal.sampling.exact import check_counts
 
-pytestmark = pytest.mark.one_era
-
 
 def coverage(documents, sampled, level):
     """Return the coverage and both errors at every true count, by enumeration."""

@@ -42,8 +42,6 @@ from bayescal.support.score_checks import ScoresWarning
 from bayescal.text.reuters_scores import load_reuters_scores
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 N, AT = 3_000, 1.6
 
 
@@ -973,9 +971,10 @@ def test_wrong_options(options, message):
 
 def test_wrong_plans_labels_and_thresholds():
     scores, _, labels, plans = review()
+    recall = functools.partial(estimate_recall, scores)
     for call, message in (
-        (lambda: estimate_recall(scores, labels, np.nan), "threshold must be a finite"),
-        (lambda: estimate_recall(scores, labels, None), "threshold must"),
+        (lambda: recall(labels, np.nan), "threshold must be a finite"),
+        (lambda: recall(labels, None), "threshold must"),
         (lambda: estimate_precision(scores, labels, 1e9), "threshold must take a document"),
         (lambda: plan_sample(scores, 0), "n must be"),
         (lambda: plan_sample(scores, 10, purpose="fun"), "purpose must be"),
@@ -983,14 +982,8 @@ def test_wrong_plans_labels_and_thresholds():
             lambda: estimate_recall(scores + 1.0, labels, AT, design=plans),
             "scores must be those of the plan of round 1",
         ),
-        (
-            lambda: estimate_recall(scores, np.zeros((N, 2)), AT),
-            "two reviewers of a document have to agree",
-        ),
-        (
-            lambda: estimate_recall(scores, np.full(N, 0.5), AT),
-            r"or nan where there is none, got 0\.5",
-        ),
+        (lambda: recall(np.zeros((N, 2)), AT), "two reviewers of a document have to agree"),
+        (lambda: recall(np.full(N, 0.5), AT), r"or nan where there is none, got 0\.5"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

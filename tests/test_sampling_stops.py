@@ -9,9 +9,6 @@ from scipy import stats
 from bayescal.sampling import RULES, estimate_recall, plan_sample, stop_review
 from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
-from tests.sizes import size
-
-pytestmark = pytest.mark.one_era
 
 N = 2_000
 
@@ -182,20 +179,6 @@ def test_more_looks_stop_later(rule):
         assert often.rank > once.rank
     assert often.evidence <= once.evidence + 1e-12 or rule == "posterior"
     assert once.guarantee == RULES[rule].guarantee
-
-
-@pytest.mark.slow
-def test_the_posterior_reaches_the_recall_and_peeking_costs():
-    reached, runs = [], size(12, 100)
-    for seed in range(runs):
-        scores, positive = collection(seed)
-        plan = plan_sample(scores, 300, purpose="control", random_state=seed)
-        labels = np.full(N, np.nan)
-        labels[plan.documents] = positive[plan.documents]
-        rank = stop_review(scores, labels, random_state=seed).rank
-        order = np.argsort(-scores)[:rank]
-        reached.append(positive[order].sum() >= 0.8 * positive.sum())
-    assert np.mean(reached) >= 0.9 - 3 * np.sqrt(0.09 / runs)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,6 @@ from bayescal import (
 from bayescal.metrics.inputs import Forecasts
 from bayescal.support.weighting import effective_weights, ratio_of_weights
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.mark.parametrize(
     ("weight", "warns"),

@@ -24,8 +24,6 @@ from bayescal import (
 from bayescal.fitting.parts.configured import decode, encode
 from bayescal.monitoring import Recalibrator
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(5)
 LABELS = RNG.random(60) < 0.4
 SCORES = RNG.normal(2.0 * LABELS)

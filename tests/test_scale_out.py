@@ -27,8 +27,6 @@ from tests.scale_out_tools import (
 )
 from tests.sizes import size
 
-pytestmark = pytest.mark.one_era
-
 LIMIT = 400 * 10**6  # bytes, of each worker
 TOPICS = size(240, 5000)
 

@@ -97,16 +97,6 @@ def test_any_two_labels(labels):
 
 
 @pytest.mark.parametrize(
-    "scores", [SCORES[:, None], pd.Series(SCORES), list(SCORES), SCORES.astype(np.float32)]
-)
-def test_any_vector_of_scores(scores):
-    calibrator = ScoreCalibrator(inference="mle").fit(scores, LABELS)
-    reference = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
-    expected = reference.predict_proba(NEW)
-    assert calibrator.predict_proba(NEW[:, None]) == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.parametrize(
     ("parts", "inference"),
     [("asymmetric_laplace", "mle"), pytest.param("gaussian", "map", marks=pytest.mark.slow)],
 )

@@ -20,8 +20,6 @@ from tests.spoiling import (
     with_spoilt_draws,
 )
 
-pytestmark = pytest.mark.one_era
-
 LABELS = np.tile(np.repeat([0, 1], [16, 4]), 2)
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
 TOPICS = np.repeat(["corn", "crude"], 20)

@@ -45,9 +45,6 @@ from bayescal.support import parallel
 from bayescal.support.weighting import representatives
 from tests import small_fits
 
-pytestmark = pytest.mark.one_era
-
-
 # Classifiers
 
 

@@ -6,8 +6,6 @@ from scipy import stats
 
 from bayescal.decisions import conformal_sets, expected_sets, risk_coverage, set_coverage
 
-pytestmark = pytest.mark.one_era
-
 
 @pytest.fixture(scope="module")
 def documents():

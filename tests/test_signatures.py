@@ -11,11 +11,9 @@ import pkgutil
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import bayescal
 
-pytestmark = pytest.mark.one_era
 WRITTEN = Path(__file__).parent / "reference" / "signatures.txt"
 
 

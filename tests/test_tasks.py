@@ -4,21 +4,20 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import special, stats
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayescal.combining.combiners.measures import best_threshold
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scales_of
+from bayescal.combining.tasks.tree import LOG_M, LOG_M_SD, fit_population, log_evidence
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.task_scores import made_tasks
-
-pytestmark = pytest.mark.one_era
 
 X, Y, TASK = made_tasks()
 NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
@@ -62,24 +61,6 @@ class TestNormalisation:
         strange[0, 2] = 5.0
         log_odds = found.decision_function(np.vstack([x[own][:1], strange]), ["task 0"] * 2)
         assert abs(log_odds[1] - log_odds[0]) < 2.0
-
-    def test_without_it_the_others_would_be_of_no_use(self):
-        """The negative: raw columns of the other tasks mislead where each has its own scale."""
-        code = np.unique(TASK, return_inverse=True)[1]
-        own = normalised(X, code, scales_of(X, code, 6))
-        train, test = code < 5, code == 5
-        areas = [
-            roc_auc_score(
-                Y[test], LogisticRegression().fit(x[train], Y[train]).decision_function(x[test])
-            )
-            for x in (own, X)
-        ]
-        assert areas[0] > areas[1]
-        losses = [
-            log_loss(Y[test], LogisticRegression().fit(x[train], Y[train]).predict_proba(x[test]))
-            for x in (own, X)
-        ]
-        assert losses[0] < 0.5 * losses[1]
 
 
 class TestGaps:
@@ -128,35 +109,6 @@ class TestTree:
 
 
 class TestWeights:
-    def test_every_task_for_itself_where_it_has_many_documents(self):
-        data = made_tasks(tasks=4, n=4000, differ=0.3)
-        found = PooledCombiner("weights", random_state=0).fit(*data)
-        x, y, task = data
-        for name in np.unique(task):
-            own = task == name
-            z = (x[own] - x[own].mean(axis=0)) / x[own].std(axis=0)
-            alone = LogisticRegression(C=1e4).fit(z, y[own]).predict_proba(z)
-            together = found.predict_proba(x[own], task[own])
-            assert np.abs(alone - together).max() < 0.08
-
-    def test_a_task_with_few_positives_borrows(self):
-        """With 3 positives of 60 documents, the others' weights are better than its own."""
-        gains = []
-        for seed in range(6):
-            x, y, task = made_tasks(tasks=9, n=300, seed=seed)
-            small = (task == "task 0") & (np.arange(len(y)) % 300 % 15 == 0)
-            rest = (task == "task 0") & ~small
-            kept = small | (task != "task 0")
-            test = rest
-            together = PooledCombiner("weights", random_state=0).fit(x[kept], y[kept], task[kept])
-            alone = PooledCombiner("weights", random_state=0).fit(x[small], y[small], task[small])
-            losses = [
-                log_loss(y[test], each.predict_proba(x[test], task[test])[:, 1])
-                for each in (alone, together)
-            ]
-            gains.append(losses[0] - losses[1])
-        assert np.mean(gains) > 0.0
-
     def test_population_table(self, fitted):
         table = fitted["weights"].population()
         assert table.index.tolist() == ["intercept", "0", "1", "2", "tau"]
@@ -387,3 +339,97 @@ class TestRefusals:
     def test_other_columns(self, fitted):
         with pytest.raises(ValueError, match="2 features, but PooledCombiner is expecting 3"):
             fitted["tree"].predict(X[:, :2], TASK)
+
+
+# Leaves of a tree for many tasks: populations of tasks
+
+
+class TestEvidence:
+    @pytest.mark.parametrize(("p", "m"), [(0.2, 3.0), (0.3, 5.0), (0.02, 40.0), (0.9, 0.7)])
+    def test_scipys_beta_binomial(self, p, m):
+        positive, total = np.array([1.0, 2.0, 0.0, 3.0, 7.0]), np.array([9.0, 5.0, 4.0, 3.0, 20.0])
+        expected = sum(
+            stats.betabinom(n, m * p, m * (1.0 - p)).logpmf(y) - np.log(special.comb(n, y))
+            for y, n in zip(positive, total, strict=True)
+        )
+        found = log_evidence(positive, total, np.array([p]), np.array([m]))
+        assert found[0] == pytest.approx(expected, rel=1e-10)
+
+
+def simulated(p, m, tasks, n, seed=0):
+    """Return counts of tasks whose shares are from Beta(m p, m (1 - p))."""
+    rng = np.random.default_rng(seed)
+    total = np.full(tasks, float(n))
+    share = rng.beta(m * p, m * (1.0 - p), tasks) if np.isfinite(m) else np.full(tasks, p)
+    return rng.binomial(n, share).astype(float), total
+
+
+def medians(found):
+    (p,), (m,) = found.quantiles(np.array([0.5]))
+    return p, m
+
+
+class TestPopulation:
+    def test_a_brute_grid(self):
+        """Posterior means by a fine grid over all that is possible, by scipy's own densities."""
+        positive, total = np.array([1.0, 0.0, 4.0]), np.array([5.0, 9.0, 6.0])
+        logit, log_m = np.linspace(-12, 9, 500), LOG_M + np.linspace(-12, 12, 500)
+        p, m = 1.0 / (1.0 + np.exp(-logit))[:, None], np.exp(log_m)[None, :]
+        log_density = np.log(p * (1.0 - p)) + stats.norm(LOG_M, LOG_M_SD).logpdf(log_m)
+        for y, n in zip(positive, total, strict=True):
+            log_density = log_density + stats.betabinom.logpmf(y, n, m * p, m * (1.0 - p))
+        share = np.exp(log_density - log_density.max())
+        share /= share.sum()
+        found = fit_population(positive, total)
+        own = found.mean(positive, total)
+        for k, (y, n) in enumerate(zip(positive, total, strict=True)):
+            assert own[k] == pytest.approx(((y + m * p) / (n + m) * share).sum(), abs=2e-4)
+        new = found.mean(np.zeros(1), np.zeros(1))[0]
+        assert new == pytest.approx((p * share).sum(), abs=2e-4)
+
+    @pytest.mark.parametrize(("p", "m"), [(0.2, 10.0), (0.01, 200.0), (0.6, 2.0)])
+    def test_m_is_learnt_from_tasks(self, p, m):
+        found = fit_population(*simulated(p, m, 300, 200))
+        own_p, own_m = medians(found)
+        assert own_p == pytest.approx(p, rel=0.15)
+        assert own_m == pytest.approx(m, rel=0.35)
+
+    def test_tasks_that_are_alike_say_so(self):
+        """The negative: without differences between tasks no small m is found."""
+        _, m = medians(fit_population(*simulated(0.2, np.inf, 300, 200)))
+        assert m > 500.0
+        _, other = medians(fit_population(*simulated(0.2, 1.0, 300, 200)))
+        assert other < 2.0
+
+    def test_the_posterior_covers_the_truth_drawn_from_the_prior(self):
+        """Ranks of log m of truths from the prior are uniform."""
+        rng = np.random.default_rng(1)
+        ranks = []
+        for seed in range(120):
+            p, m = rng.random(), np.exp(rng.normal(LOG_M, LOG_M_SD))
+            found = fit_population(*simulated(p, m, 12, 30, seed))
+            ranks.append(found.share[found.m < m].sum())
+        assert stats.kstest(ranks, "uniform").pvalue > 0.01
+
+    def test_draws_have_the_mean(self):
+        positive, total = simulated(0.05, 20.0, 30, 40)
+        found = fit_population(positive, total)
+        rng = np.random.default_rng(0)
+        for y, n in ((0.0, 0.0), (3.0, 40.0)):
+            draws = 1.0 / (1.0 + np.exp(-found.sample(y, n, 20_000, rng)))
+            mean = found.mean(np.array([y]), np.array([n]))[0]
+            assert draws.mean() == pytest.approx(mean, abs=4.0 * draws.std() / 141.0)
+
+    def test_draws_are_finite_where_shares_are_almost_nothing(self):
+        found = fit_population(np.zeros(50), np.full(50, 5000.0))
+        assert np.isfinite(found.sample(0.0, 0.0, 2000, np.random.default_rng(0))).all()
+        assert found.mean(np.zeros(1), np.full(1, 5000.0))[0] < 1e-4
+
+    def test_many_documents_are_no_trouble(self):
+        """The density is narrow there: the grid must find it."""
+        positive, total = simulated(0.3, 50.0, 80, 200_000)
+        p, m = medians(fit_population(positive, total))
+        assert p == pytest.approx(0.3, abs=0.03)
+        assert m == pytest.approx(50.0, rel=0.5)
+        alike = fit_population(np.full(80, 60_000.0), np.full(80, 200_000.0))
+        assert medians(alike)[0] == pytest.approx(0.3, abs=1e-3)

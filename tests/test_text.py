@@ -30,8 +30,6 @@ from bayescal.text import (
 )
 from bayescal.text.classifiers import CLASSIFIERS
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(8)
 COUNTS = RNG.poisson(0.4, (60, 12)).astype(float)
 COUNTS[:, 3] = 0.0  # a word that occurs nowhere

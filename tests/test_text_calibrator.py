@@ -29,8 +29,6 @@ from bayescal.text.classifiers import CLASSIFIERS
 from bayescal.text.stored import read_classifier, score_texts, write_classifier
 from tests.cli_tools import run, summary_of
 
-pytestmark = pytest.mark.one_era
-
 FAST = ScoreCalibrator(inference="mle")
 
 
@@ -74,17 +72,6 @@ class TestTextCalibrator:
         some = [f"{text}{' common' * (k < 10)}" for k, text in enumerate(texts)]
         with pytest.warns(UnknownWordsWarning, match="14 of 24"):
             TextCalibrator(min_documents=5, calibrator=FAST).fit(some, labels)
-
-    def test_is_calibrated_not_only_right(self):
-        texts, labels = make_documents(600)
-        model = TextCalibrator(words=5).fit(texts, labels)
-        new, truth = make_documents(2000, seed=9)
-        p = model.predict_proba(new)[:, 1]
-        assert (model.predict(new) == truth).mean() > 0.85
-        # A tenth of either class is about the other subject: Bayes' rule on that.
-        crude = np.array(["crude" in text for text in new])
-        assert p[crude].mean() == pytest.approx(0.6 / (0.6 + 0.1 / 3), abs=0.03)
-        assert p[~crude].mean() == pytest.approx(0.2 / 3 / (0.2 / 3 + 0.3), abs=0.06)
 
     def test_gives_bands_and_the_same_bits(self):
         first, again = (TextCalibrator(words=5).fit(TEXTS, LABELS) for _ in range(2))

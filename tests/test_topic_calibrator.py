@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 from sklearn.base import clone
 
@@ -14,8 +15,7 @@ from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.scores import read_cells, read_topics
 from bayescal.support.numerics import centre_and_spread
-
-pytestmark = pytest.mark.one_era
+from bayescal.support.score_checks import ScoresWarning
 
 NAMES = np.array(["corn", "crude", "earn", "grain", "ship", "trade"])
 ANSWERED = "the population answers for what is missing"
@@ -50,9 +50,7 @@ def test_forms_of_input_are_the_same():
     shuffled = table.sample(frac=1.0, random_state=0)
     for form in (table, shuffled):
         again = TopicCalibrator(**ONE).fit(form)
-        np.testing.assert_allclose(
-            again.predict_proba(table[["score", "topic"]][:50]), expected, rtol=1e-9
-        )
+        assert_allclose(again.predict_proba(table[["score", "topic"]][:50]), expected, rtol=1e-9)
     # Documents x topics: as many documents as a topic has, one after the other.
     wide, labels = SCORES.reshape(6, -1).T, LABELS.reshape(6, -1).T
     array = xr.DataArray(wide, dims=("document", "topic"), coords={"topic": NAMES})
@@ -62,7 +60,7 @@ def test_forms_of_input_are_the_same():
         assert found.shape == wide.shape
         # Tables of other batches of scores have other nodes.
         found = np.asarray(found).T.ravel()
-        np.testing.assert_allclose(found[:50], expected[:, 1], atol=1e-4)
+        assert_allclose(found[:50], expected[:, 1], atol=1e-4)
         assert again.predict_interval(form, names).shape == (*wide.shape, 2)
 
 
@@ -77,18 +75,18 @@ def test_cells_without_a_label_are_left_out():
         same.posterior_["posterior"].data_vars.values(),
         strict=True,
     ):
-        np.testing.assert_allclose(one, other)
+        assert_allclose(one, other)
 
 
 @pytest.mark.slow
 def test_points_lie_in_their_bands_and_names_keep_their_order(fitted):
     low, high = fitted.predict_interval(SCORES, TOPICS).T
     point = fitted.predict_proba(SCORES, TOPICS)
-    np.testing.assert_allclose(point.sum(axis=1), 1.0)
+    assert_allclose(point.sum(axis=1), 1.0)
     assert (low <= point[:, 1]).mean() > 0.99
     assert (point[:, 1] <= high).mean() > 0.99
     order = np.random.default_rng(0).permutation(SCORES.size)
-    np.testing.assert_array_equal(fitted.predict_proba(SCORES[order], TOPICS[order]), point[order])
+    assert_array_equal(fitted.predict_proba(SCORES[order], TOPICS[order]), point[order])
 
 
 def test_draws_of_probabilities_make_the_intervals(fitted):
@@ -96,16 +94,14 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     draws = fitted.sample_proba(scores, topics)
     assert draws.shape == (400, 40)
     band = fitted.predict_interval(scores, topics, 0.8)
-    np.testing.assert_allclose(np.quantile(draws, [0.1, 0.9], axis=0).T, band, atol=1e-3)
-    np.testing.assert_allclose(
-        draws.mean(axis=0), fitted.predict_proba(scores, topics)[:, 1], atol=0.05
-    )
+    assert_allclose(np.quantile(draws, [0.1, 0.9], axis=0).T, band, atol=1e-3)
+    assert_allclose(draws.mean(axis=0), fitted.predict_proba(scores, topics)[:, 1], atol=0.05)
     some = fitted.sample_proba(scores, topics, 7, random_state=1)
     assert all(np.isclose(draws, one, rtol=1e-9, atol=0).all(axis=1).any() for one in some)
     assert np.unique(some, axis=0).shape == (7, 40)
     wide = fitted.sample_proba(SCORES[:12].reshape(2, 6), NAMES)
     assert wide.shape == (400, 2, 6)
-    np.testing.assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
+    assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
     for wrong in (0, 401):
         with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
             fitted.sample_proba(scores, topics, wrong)
@@ -118,14 +114,14 @@ def test_another_prior_is_for_all_topics_or_for_those_named(fitted):
     name = str(NAMES[0])
     mine = np.isin(TOPICS, name)
     named = fitted.decision_function(SCORES, TOPICS, prior={name: 0.01})
-    np.testing.assert_array_equal(named[mine], rare[mine])
-    np.testing.assert_array_equal(named[~mine], own[~mine])
+    assert_array_equal(named[mine], rare[mine])
+    assert_array_equal(named[~mine], own[~mine])
     # Draws of one prior move by what they were fitted with, and so do bands and samples.
     lower, upper = fitted.predict_interval(SCORES, TOPICS, prior=0.01).T
     assert ((lower < special.expit(rare)) & (special.expit(rare) < upper)).all()
     drawn = fitted.sample_proba(SCORES, TOPICS, prior=0.01)
     # Between two draws bands are linear in log-odds, quantiles of probabilities are not.
-    np.testing.assert_allclose(np.quantile(drawn, 0.05, axis=0), lower, atol=1e-3)
+    assert_allclose(np.quantile(drawn, 0.05, axis=0), lower, atol=1e-3)
     with pytest.raises(ValueError, match="prior must lie between 0 and 1"):
         fitted.predict_proba(SCORES, TOPICS, prior=1.5)
     with pytest.raises(ValueError, match="prior must name topics that were fitted, got 'cron'"):
@@ -139,7 +135,7 @@ def test_none_is_each_topic_by_itself():
     alone = ScoreCalibrator("asymmetric_laplace", draws=4000, random_state=1)
     expected = alone.fit(SCORES[mine], LABELS[mine]).predict_proba(SCORES[mine])
     found = apart.predict_proba(SCORES[mine], TOPICS[mine])
-    np.testing.assert_allclose(found, expected, atol=0.01)
+    assert_allclose(found, expected, atol=0.01)
 
 
 def test_complete_is_one_density_for_all():
@@ -243,7 +239,7 @@ def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
     numbered = fitted.population_.add_topics(SCORES[some], LABELS[some], names)
     again = TopicCalibrator.load(numbered.save(tmp_path / "numbered.nc"))
     assert again.topics_.tolist() == [7]
-    np.testing.assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
+    assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
 
 
 @pytest.mark.slow
@@ -261,9 +257,7 @@ def test_a_pickle_holds_results_and_provenance(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert again.posterior_.attrs == fitted.posterior_.attrs
     assert again.posterior_.identical(fitted.posterior_)
-    np.testing.assert_array_equal(
-        again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
-    )
+    assert_array_equal(again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS))
 
 
 def test_one_topic_says_that_it_is_fitted_by_itself():
@@ -276,7 +270,7 @@ def test_constant_scores_of_a_topic():
     scores = np.where(TOPICS == "earn", 1.0, SCORES)
     calibrator = TopicCalibrator(**ONE).fit(scores, LABELS, TOPICS)
     assert calibrator.flagged_ == {"earn": f"no documents of class 0, 1 that count: {ANSWERED}"}
-    np.testing.assert_allclose(
+    assert_allclose(
         calibrator.decision_function([1.0, 2.0], ["earn", "earn"]),
         calibrator.decision_function([1.0, 2.0], ["cocoa", "cocoa"]),
         atol=0.5,
@@ -288,15 +282,6 @@ def test_constant_scores_of_every_topic(pooling):
     scores = np.unique(TOPICS, return_inverse=True)[1]
     with pytest.raises(ValueError, match="all scores of every topic are the same"):
         TopicCalibrator(pooling).fit(scores, LABELS, TOPICS)
-
-
-@pytest.mark.slow
-def test_units_of_the_scores_do_not_matter(fitted):
-    # A power of two: other units round differently, and acceptance of draws with them.
-    moved = TopicCalibrator(**FEW).fit(1024.0 * SCORES, LABELS, TOPICS)
-    np.testing.assert_allclose(
-        moved.predict_proba(1024.0 * SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
-    )
 
 
 @pytest.mark.parametrize(
@@ -359,4 +344,55 @@ def test_the_bases_of_a_one_sided_population_keep_both_sides():
     # With kappa far below 1 the exact engine would accept hardly any draw.
     points = np.tile([0.9, -0.7, -2.3, -2.6, -3.0, 0.7], (50, 1))
     lowest = [0.9, -0.7, -2.3, np.log(0.5), np.log(0.25), 0.7]
-    np.testing.assert_allclose(Hyperprior.of(1).bases_of(points), [lowest, lowest])
+    assert_allclose(Hyperprior.of(1).bases_of(points), [lowest, lowest])
+
+
+# The kind of topics' scores and the point of the posterior, as for one problem
+
+
+@pytest.mark.parametrize("point", ["predictive", "mean", "median"])
+def test_points_are_those_of_the_draws(point):
+    fitted = TopicCalibrator(parts="gaussian", point=point, draws=500, random_state=0)
+    fitted.fit(SCORES, LABELS, TOPICS)
+    where = SCORES[:5], TOPICS[:5]
+    draws, found = fitted.sample_proba(*where), fitted.predict_proba(*where)[:, 1]
+    if point == "mean":
+        assert found == pytest.approx(draws.mean(axis=0), abs=1e-9)
+    elif point == "median":
+        assert found == pytest.approx(np.median(draws, axis=0), abs=1e-3)
+    problem = fitted.fitted_problems()[TOPICS[0]]
+    assert problem.log_odds(SCORES[:1]) == pytest.approx(
+        fitted.decision_function(SCORES[:1], TOPICS[:1])
+    )
+
+
+@pytest.mark.slow
+def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
+    p = special.expit(SCORES)
+    log_odds = np.log(p) - np.log1p(-p)
+    settings = {"parts": "gaussian", "draws": 100, "random_state": 0}
+    told = TopicCalibrator(**settings, scores_are="probabilities").fit(p, LABELS, TOPICS)
+    plain = TopicCalibrator(**settings).fit(log_odds, LABELS, TOPICS)
+    again = TopicCalibrator.load(told.save(tmp_path / "topics.nc"))
+    for each in (told, again):
+        found = each.predict_interval(p, TOPICS)
+        assert_array_equal(found, plain.predict_interval(log_odds, TOPICS))
+    told.add_topics(p[:34], LABELS[:34], ["new"] * 34)
+    plain.add_topics(log_odds[:34], LABELS[:34], ["new"] * 34)
+    new = ["new"] * 5
+    assert_array_equal(told.predict_proba(p[:5], new), plain.predict_proba(log_odds[:5], new))
+    problem = told.fitted_problems()[TOPICS[0]]
+    assert problem.scores_are == "probabilities"
+    assert problem.grid().min() < 0.0  # on the internal scale
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+        told.predict_proba([1.5], TOPICS[:1])
+    with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
+        TopicCalibrator(**settings).fit(p, LABELS, TOPICS)
+
+
+def test_topics_beyond_one_hold_no_probabilities():
+    p = np.linspace(0.0, 1.2, len(LABELS))
+    fast = TopicCalibrator("none", parts="gaussian", draws=20, random_state=0)
+    fast.fit(p, LABELS, TOPICS)  # a warning would be an error
+    with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
+        fast.fit(p / 1.2, LABELS, TOPICS)

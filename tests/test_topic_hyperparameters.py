@@ -20,8 +20,6 @@ from bayescal.fitting.engines.pooled.population import (
 from tests.report_data import model_of, shown
 from tests.test_topic_weights import ALL, FEW, LABELS, SCORES, TOPICS
 
-pytestmark = pytest.mark.one_era
-
 POOLINGS = ("partial", "none", "complete")
 # Each so narrow that the posterior is where it is.
 SURE = 0.01

@@ -21,8 +21,6 @@ from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, leave_out, pr
 from bayescal.fitting.scores import BinaryScores, read_topics
 from tests.uncompiled import UNCOMPILED
 
-pytestmark = pytest.mark.one_era
-
 FEW = {"draws": 60, "chains": 2, "random_state": 0}
 MODELS = {
     "combined": {},

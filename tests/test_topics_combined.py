@@ -1,4 +1,4 @@
-"""The combination of many topics: its parts, their weights, files, further topics."""
+"""Topics by the default combination of parts, and a calibrator without topics."""
 
 from copy import copy
 
@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import special
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import ScoreCalibrator, TopicCalibrator, load
 from bayescal.fitting.engines.pooled.combination import (
     BELIEF_IN_POPULATION,
     LeftOut,
@@ -17,8 +17,7 @@ from bayescal.fitting.engines.pooled.combination import (
 from bayescal.fitting.parts.part import flat
 from bayescal.fitting.results.calibration import topic_calibration
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose
-
-pytestmark = pytest.mark.one_era
+from bayescal.fitting.results.topics import append_to
 
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
@@ -295,3 +294,110 @@ def test_the_combination_needs_a_population():
     with pytest.warns(UserWarning, match="one topic"):
         alone = TopicCalibrator(draws=100, random_state=0).fit(*made(names=["corn"]))
     assert "combination" not in alone.posterior_
+
+
+# A calibrator without topics: what is known of the next one, saved, and built on
+
+
+@pytest.fixture(scope="module")
+def of_six_topics():
+    return TopicCalibrator(draws=100, random_state=0).fit(*made())
+
+
+def one_more():
+    return made(positives=6, seed=7, names=["late"])
+
+
+def said_of(calibrator, topic):
+    where = NEW, [topic] * NEW.size
+    return calibrator.predict_proba(*where), calibrator.predict_interval(*where)
+
+
+@pytest.mark.slow
+def test_it_answers_for_topics_as_before(of_six_topics):
+    population = of_six_topics.population_
+    assert population.topics_.tolist() == []
+    for mine, whole in zip(said_of(population, "new"), said_of(of_six_topics, "new"), strict=True):
+        np.testing.assert_array_equal(mine, whole)
+    # The fit itself is as it was.
+    assert of_six_topics.topics_.size == 6
+
+
+@pytest.mark.slow
+def test_topics_added_to_it_are_those_added_to_the_fit(of_six_topics, tmp_path):
+    path = of_six_topics.population_.save(tmp_path / "history.nc")
+    mine = load(path).add_topics(*one_more())
+    whole = TopicCalibrator.load(of_six_topics.save(tmp_path / "all.nc")).add_topics(*one_more())
+    for here, there in zip(said_of(mine, "late"), said_of(whole, "late"), strict=True):
+        np.testing.assert_array_equal(here, there)
+    # The negative: labels say more than the population alone.
+    assert np.abs(said_of(mine, "late")[0] - said_of(whole, "new")[0]).max() > 0.02
+    assert mine.topics_.tolist() == ["late"]
+
+
+@pytest.mark.slow
+def test_a_file_of_it_tells_nothing_of_single_topics(of_six_topics, tmp_path):
+    written = of_six_topics.population_.save(tmp_path / "history.nc").read_bytes()
+    whole = of_six_topics.save(tmp_path / "all.nc").read_bytes()
+    assert b"grain" in whole
+    assert b"grain" not in written
+    assert len(written) < 0.6 * len(whole)
+
+
+def test_what_needs_a_topic_says_so_and_the_rest_is_empty(of_six_topics, tmp_path):
+    population = of_six_topics.population_
+    assert population.summary().empty
+    assert "0 topics" in population._repr_html_()
+    with pytest.raises(ValueError, match=r"a report needs a topic.*add_topics"):
+        population.report(tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("pooling", ["none", "complete"])
+def test_without_partial_pooling_there_is_none(pooling):
+    apart = TopicCalibrator(pooling=pooling, draws=50, random_state=0).fit(*made())
+    with pytest.raises(AttributeError, match="has no population"):
+        _ = apart.population_
+
+
+# Groups of results with further topics, made from variables, against xarray's own joining
+
+
+def group(names, seed):
+    """Return the topics' posterior, and that of their population."""
+    rng = np.random.default_rng(seed)
+    n = len(names)
+    variables = {
+        "draws": (("klass", "topic", "draw"), rng.normal(size=(2, n, 3))),
+        "resolved": ("topic", rng.integers(0, 2, n)),
+        "pareto_k": ("klass", np.array([0.1, 0.2])),
+        "centre": 1.5,
+    }
+    coords = {"klass": ["negative", "positive"], "topic": np.array(names), "draw": np.arange(3)}
+    return xr.Dataset(variables, coords, {"scores_are": "scores"})
+
+
+@pytest.mark.parametrize("names", [(["a", "b"], ["longer"]), ([1, 2], [7]), ([1, 2], ["c"])])
+def test_it_is_what_xarray_makes_of_both(names):
+    old, new = (group(each, seed) for seed, each in enumerate(names))
+    joined = append_to(old, new)
+    of_topics = ["draws", "resolved"]
+    expected = xr.concat([old[of_topics], new[of_topics]], "topic").merge(old.drop_dims("topic"))
+    xr.testing.assert_equal(joined, expected)
+    assert joined["topic"].values.tolist() == [*names[0], *names[1]]
+    assert joined["resolved"].dtype == old["resolved"].dtype
+    assert joined.attrs == old.attrs
+
+
+def test_dimensions_may_come_in_another_order():
+    old, new = group(["a", "b"], 0), group(["c"], 1)
+    joined = append_to(old.transpose("draw", "topic", "klass"), new)
+    expected = append_to(old, new)
+    xr.testing.assert_equal(joined.transpose("klass", "topic", "draw"), expected)
+
+
+def test_what_a_group_does_not_know_of_others_is_left_out():
+    old, new = group(["a", "b"], 0).drop_vars("resolved"), group(["c"], 1)
+    assert set(append_to(old, new)) == {"draws", "pareto_k", "centre"}
+    shared = old.drop_dims("topic")
+    xr.testing.assert_identical(append_to(shared, new), shared)

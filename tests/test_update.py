@@ -10,8 +10,6 @@ from bayescal.fitting.fitted_scores import FittedScores, fit_groups
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import read_options
 
-pytestmark = pytest.mark.one_era
-
 RNG = np.random.default_rng(7)
 N, FIRST = 360, 120
 POSITIVE = RNG.random(N) < 0.35
@@ -57,7 +55,6 @@ def assert_same_posterior(one, other, tolerance=1e-8):
     )
 
 
-@pytest.mark.one_era
 @pytest.mark.parametrize(
     ("family", "pieces"),
     # Two ways for each family, and each way for two families.
@@ -71,15 +68,6 @@ def assert_same_posterior(one, other, tolerance=1e-8):
 def test_any_pieces_in_any_order_are_one_fit(family, pieces):
     calibrator = updated(first_fit(family), PIECES[pieces])
     assert_same_posterior(calibrator, at_once(calibrator))
-
-
-def test_units_of_all_documents_would_be_another_prior():
-    """Negative: a prior that looks at tomorrow is not the one that was stated."""
-    calibrator = updated(first_fit(), PIECES["one"])
-    looked = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0).fit(SCORES, LABELS)
-    assert calibrator.units_ != looked.units_
-    with pytest.raises(AssertionError):
-        assert_same_posterior(calibrator, looked)
 
 
 def test_evidence_of_the_new_is_a_ratio_of_evidences():
@@ -201,7 +189,6 @@ class TestPrequential:
         assert calibrator.fit(SCORES, LABELS).prequential_.empty
 
 
-@pytest.mark.one_era
 def test_a_saved_calibrator_goes_on(tmp_path):
     calibrator = updated(first_fit(), [PIECES["two"][0]])
     loaded = load(calibrator.save(tmp_path / "stream.nc"))

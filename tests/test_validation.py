@@ -22,8 +22,6 @@ from bayescal.support.validation import (
 )
 from bayescal.support.weighting import as_weights, ratio_of_weights
 
-pytestmark = pytest.mark.one_era
-
 NAN, INF = float("nan"), float("inf")
 
 # What comes, and what the message says of it after the argument's name.

@@ -8,8 +8,6 @@ from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
-pytestmark = pytest.mark.one_era
-
 GRID = np.linspace(-3.0, 5.0, 41)
 # Six standard deviations of the difference between two fits with other draws.
 TOLERANCE = 0.03

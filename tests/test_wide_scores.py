@@ -1,7 +1,10 @@
-"""Scores of every width, with outliers on either side: finite, monotone, and no warning."""
+"""Scores of any width, by classifier, topic and bulk: units do not decide the answer."""
+
+import warnings
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
@@ -12,18 +15,24 @@ from sklearn.preprocessing import scale
 from bayescal import (
     CalibratedClassifier,
     CombinedClassifier,
+    Monotone,
     MulticlassCalibrator,
     ScoreCalibrator,
     TopicCalibrator,
 )
+from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
-from bayescal.fitting.scores import read_binary_scores
+from bayescal.fitting.parts import log_odds
+from bayescal.fitting.parts.log_odds import LOGISTIC, MONOTONE
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.scores import BinaryScores, read_binary_scores, read_topics
+from bayescal.fitting.settings import ScoreParameters, read_options
 from bayescal.likelihood_ratio import likelihood_ratios
+from bayescal.metrics import losses
 from bayescal.ranking import RelevanceCalibrator
+from bayescal.support.numerics import bulk_width, units_of
 from bayescal.support.score_checks import ScoresWarning
-
-pytestmark = pytest.mark.one_era
 
 
 def wide_scores(documents, decades, share, width, seed=0):
@@ -226,3 +235,132 @@ def test_scores_too_close_to_0_to_tell_apart_warn():
     scores = np.where(LABEL, SCORE, 1e-295 * SCORE)
     with pytest.warns(ScoresWarning, match="40 scores are closer to 0 than 1e-290 and count as 0"):
         read_binary_scores(scores, LABEL, None)
+
+
+# Scores most of whose information lies within a tiny part of their spread, as of naive Bayes
+
+ENDS = (IDENTITY, 1.0)
+
+
+def naive_bayes(n, seed, far=-1e9):
+    """Return scores, two fifths of them far out and negative, and labels by the others' score."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(-6.0, 6.0, n)
+    positive = rng.random(n) < special.expit(0.7 * score + 1.0)
+    out = rng.random(n) < 0.4
+    return np.where(out, far * rng.gamma(2.0, size=n), score), positive & ~out
+
+
+def brute(x, weight):
+    """Return the shortest interval between two scores that holds a quarter of the weight."""
+    return min(
+        b - a
+        for a in x
+        for b in x
+        if weight[(a <= x) & (x <= b)].sum() >= 0.25 * weight.sum() * (1.0 - 1e-12)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 40])
+def test_the_width_is_that_of_the_shortest_interval_with_a_quarter(n):
+    rng = np.random.default_rng(n)
+    x = np.round(rng.normal(size=n), 1)
+    assert bulk_width(x) == pytest.approx(brute(x, np.ones(n)))
+    weight = rng.integers(1, 4, n).astype(float)
+    assert bulk_width(x, weight) == pytest.approx(brute(x, weight))
+    assert bulk_width(x, weight) == bulk_width(np.repeat(x, weight.astype(int)))
+    assert bulk_width(np.append(x, 99.0), np.append(weight, 0.0)) == bulk_width(x, weight)
+
+
+def test_of_many_scores_some_are_looked_at():
+    x = np.random.default_rng(0).normal(size=200_000)
+    # A quarter of normal scores lie within .319 of the mean.
+    assert bulk_width(x) == pytest.approx(2 * 0.3186, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("score", "has_own"),
+    [
+        (naive_bayes(200, 0)[0], True),
+        (naive_bayes(200, 0, far=-1e6)[0], True),
+        (naive_bayes(200, 0, far=-100.0)[0], False),
+        (np.random.default_rng(0).normal(size=200), False),
+        (np.random.default_rng(0).standard_cauchy(200), False),
+        # Ties have no width, and what differs by rounding has none that means something.
+        (np.repeat([0.0, 1.0, 1e9], [100, 50, 50]), False),
+        (1e9 + np.r_[np.arange(60) * 1e-8, np.arange(80) * 1e6], False),
+    ],
+)
+def test_a_warp_of_its_own_is_for_scores_much_closer_than_their_spread(score, has_own):
+    data = BinaryScores(score, np.arange(score.size) % 3 == 0)
+    options = read_options(ScoreParameters())
+    scales = MONOTONE.asinh_scales(options, data)
+    assert scales[:2] == ENDS
+    assert len(scales) == 2 + has_own
+    if has_own:
+        assert scales[2] * data.centre_and_spread[1] == pytest.approx(bulk_width(score))
+    for warp in ("none", "average", 3.0):
+        told = read_options(ScoreParameters(parts=Monotone(warp=warp)))
+        assert len(MONOTONE.asinh_scales(told, data)) <= 2
+    assert LOGISTIC.asinh_scales(options, data) == (IDENTITY,)
+
+
+@pytest.mark.slow
+def test_what_the_scores_close_together_tell_is_not_lost(monkeypatch):
+    new, truth = naive_bayes(4000, 99)
+
+    def bits(seed):
+        # In a combination densities recalibrated make up for most of it.
+        calibrator = ScoreCalibrator(parts="monotone", draws=250, random_state=0)
+        calibrator.fit(*naive_bayes(300, seed))
+        return losses(calibrator.decision_function(new), truth).log_loss / truth.size
+
+    found = np.mean([bits(seed) for seed in range(6)])
+    monkeypatch.setattr(log_odds, "TINY", 0.0)
+    with warnings.catch_warnings():
+        # Such a fit may be unable to follow its posterior, and say so.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        without = np.mean([bits(seed) for seed in range(6)])
+    assert found < 0.96 * without
+
+
+# The units of all topics: one topic with scores a million times as wide is no unit for others
+
+TOPICS, EACH, WILD = 5, 12, 600
+
+
+def of_one(n, topic, rng):
+    """Return scores of a topic as classifiers have them, and labels."""
+    score = rng.normal(-3.0, 5.0, n)
+    return score, rng.random(n) < special.expit(1.5 * score + topic)
+
+
+def documents(seed, wild=1e9):
+    """Return scores, labels and topics; the last topic, of most documents, has wild scores."""
+    rng = np.random.default_rng(seed)
+    parts = [of_one(EACH, topic, rng) for topic in range(TOPICS)]
+    parts.append(naive_bayes(WILD, seed, far=-wild))
+    score, positive = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return score, positive, np.repeat(np.arange(TOPICS + 1), [*TOPICS * [EACH], WILD])
+
+
+def units(score, positive, topic, weight=None):
+    return read_topics(score, positive, topic, weight, positive=None, scores_are="scores").units()
+
+
+def test_units_are_those_of_all_scores_together():
+    score, positive, topic = documents(0, wild=30.0)
+    assert units(score, positive, topic) == units_of(score, positive, None)
+    weight = np.random.default_rng(0).integers(1, 4, score.size).astype(float)
+    assert units(score, positive, topic, weight) == units_of(score, positive, weight)
+
+
+def test_but_not_where_one_topic_is_much_wider_than_most():
+    score, positive, topic = documents(0)
+    centre, spread = units(score, positive, topic)
+    assert units_of(score, positive, None)[1] > 1e6
+    assert -6.0 < centre < 0.0
+    assert 3.0 < spread < 8.0
+    # Topics without a spread do not count: equal scores, and a single one.
+    score, positive = np.append(score, [1e7, 1e7, 5.0]), np.append(positive, [True, False, True])
+    assert units(score, positive, np.append(topic, [7, 7, 8])) == (centre, spread)

@@ -16,8 +16,6 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
 
-pytestmark = pytest.mark.one_era
-
 QUICK = ScoreCalibrator("gaussian", draws=100, random_state=4)
 X, CODES = make_classification(300, n_informative=5, n_classes=3, random_state=3)
 Y = np.array(["corn", "gold", "oil"])[CODES]
