@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, tails
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 
 BLOCK_ELEMENTS = 1 << 22

@@ -9,7 +9,7 @@ from scipy import special
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_draws, number_of_classes, of_all_classes
 from bayescal.support.intervals import tails
 from bayescal.support.lazy import BAND, ROW, rowwise
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting import settings
 from bayescal.fitting.engines.combination import GROUP as LEVELS
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
-from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.pooled import engine
 from bayescal.fitting.engines.pooled.combination import (
     DENSITIES,
@@ -35,8 +35,8 @@ from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rate
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
+from bayescal.fitting.parts.log_odds import MONOTONE_PATHS, densities_paths
 from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, POSTERIOR, Reading, all_paths
-from bayescal.fitting.parts.pooled import MONOTONE_PATHS, densities_paths
 from bayescal.fitting.posterior import pack
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import TopicProblem
@@ -53,8 +53,7 @@ from bayescal.fitting.results.tree import Fit, Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, Cells, TopicScores, check_alike, read_topics
 from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation
-from bayescal.support.numerics import probability
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import one_blas_thread, probability
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import Floats
 

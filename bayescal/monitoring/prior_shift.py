@@ -11,7 +11,7 @@ from bayescal.inference.design_effect import effect_on_scores
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, generator
 from bayescal.support.weighting import either_weights, read_clusters
 

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayescal.fitting.curves.curves import blocks, predictive_log_odds, quantiles
 from bayescal.fitting.engines.combination import GROUP, EndLevels, Ends, with_lapses
-from bayescal.fitting.engines.exact.left_out import leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import ClassDraws, Posterior, check_finite, log_odds_of_mean, unpack

@@ -19,7 +19,14 @@ from bayescal.fitting.engines.monotone.engine import (
 )
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.log_odds import IDENTITY_PART, LEARNED, LOGISTIC, MONOTONE, RECALIBRATED
+from bayescal.fitting.parts.log_odds import (
+    IDENTITY_PART,
+    LEARNED,
+    LOGISTIC,
+    MONOTONE,
+    POOLED,
+    RECALIBRATED,
+)
 from bayescal.fitting.parts.part import (
     COMBINATION,
     LAPSE,
@@ -34,7 +41,6 @@ from bayescal.fitting.parts.part import (
     all_paths,
     of_draws,
 )
-from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, draw_coords, pack
 from bayescal.fitting.scores import BinaryScores

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines import combination
 from bayescal.fitting.engines.combination import EndLevels, Ends, PartWeights
-from bayescal.fitting.engines.exact.engine import DensitySides
-from bayescal.fitting.engines.exact.left_out import MOST_DRAWS, leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import (
+    MOST_DRAWS,
+    DensitySides,
+    leave_one_out_of_densities,
+)
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.pooled.engine import DensitiesOfTopics
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters
-from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed, evenness
+from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     LOG_ODDS_NAMES,
@@ -22,6 +22,7 @@ from bayescal.fitting.engines.pooled.population import (
     WIDE,
     GaussianHyperprior,
     Normal,
+    evenness,
 )
 from bayescal.inference.importance import smooth, systematic
 from bayescal.support.validation import Floats, as_reals, check_count, check_positive

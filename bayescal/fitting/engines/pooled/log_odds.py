@@ -37,7 +37,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
     draw_hyperposterior,
 )
-from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior
+from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior, evenness
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.inference.importance import Sample
 from bayescal.support.parallel import in_parallel
@@ -241,7 +241,7 @@ def _draw_prior(
     return Drawn(
         log_evidence=float(special.logsumexp(log_likelihood)) - math.log(draws),
         resolved=True,
-        efficiency=drawing.evenness(log_likelihood),
+        efficiency=evenness(log_likelihood),
         pareto_k=-np.inf,
         of_prior=True,
         log_likelihood=log_likelihood,
