@@ -27,7 +27,6 @@ from bayescal import (
     ranking,
     text,
 )
-from bayescal.combining import online
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.report import write_report
@@ -105,7 +104,6 @@ CASES = {
         lambda **flag: PooledCombiner(**flag).fit(X[:, :2], Y, T),
         ["allow_missing"],
     ),
-    "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
     "ReliabilityIndicators": (
         lambda **flag: ReliabilityIndicators(PAIR, **flag).fit(np.abs(X), Y),
         ["text", "prefit"],

@@ -29,7 +29,6 @@ from bayescal import (
     text,
 )
 from bayescal.calibrators import comparison
-from bayescal.combining import online
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.plots import ProbabilityDisplay, ReliabilityDisplay
@@ -99,11 +98,6 @@ CASES = {
     ),
     "PooledCombiner.fit": (PooledCombiner(cv=2).fit, {**DOCUMENTS, "task": T}),
     "ReliabilityIndicators.fit": (ReliabilityIndicators(PAIR).fit, COUNTED),
-    "best_mixture": (online.best_mixture, {"P": BOTH, "y": Y}),
-    "weighted_majority_loss": (
-        partial(online.weighted_majority_loss, beta=0.5),
-        {"expert_losses": P},
-    ),
     "brier_score": (metrics.brier_score, FORECAST | WEIGHTED),
     "log_loss": (metrics.log_loss, FORECAST | WEIGHTED),
     "calibration_error": (metrics.calibration_error, FORECAST),

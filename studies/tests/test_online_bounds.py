@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from bayescal.combining.online import (
+from bayescal.combining.online.rules import RULES, Advice
+from studies.papers.online.bounds import (
     best_mixture,
     exponentiated_gradient_loss,
     weighted_majority_loss,
 )
-from bayescal.combining.online.rules import RULES, Advice
 from tests import experts_reference as reference
 
 pytestmark = pytest.mark.one_era
