@@ -82,7 +82,6 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(100) < 0.5
@@ -236,11 +235,6 @@ def paired_bootstrap(
         The probability that the document was labelled; it still counts as one document.
     rng : int, Generator, RandomState or None
         Chooses the documents.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two groups.
 
     References
     ----------

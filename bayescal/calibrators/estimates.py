@@ -44,15 +44,8 @@ def probability_table(
         classes or labels P(class), lower(class) and upper(class) for each; of grades the same of
         ">= grade". Labels without names are numbered from 0.
 
-    Raises
-    ------
-    ValueError
-        If scores are a Dask collection, whose methods answer block by block; and as the two methods
-        do.
-
     Examples
     --------
-    >>> import numpy as np
     >>> import pandas as pd
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
@@ -115,14 +108,8 @@ def compare_estimates(
         likelihood, posterior mode or posterior median), and with a posterior lower and upper. A
         parameter that a fit does not have is nan.
 
-    Raises
-    ------
-    TypeError
-        If they have no names, or one of them is no calibrator.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(100) < 0.5
@@ -181,12 +168,6 @@ def compare_with_closed_form(
     -------
     pandas.DataFrame
         A row for each class and parameter: map, closed_form and their difference.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or the closed form has a parameter that the program
-        does not have by class.
 
     Examples
     --------

@@ -160,11 +160,6 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
             `TopicCalibrator`, which does not keep them.
         collection, level, threshold, recall, likelihood_ratio, title
             See `bayescal.report.write_report`.
-
-        Raises
-        ------
-        ValueError, FileNotFoundError, OSError
-            See `bayescal.report.write_report`; no partial file stays.
         """
         from bayescal.report import write_report
 

@@ -129,7 +129,6 @@ class MulticlassCalibrator(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import MulticlassCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(3, size=200)
@@ -241,11 +240,6 @@ class MulticlassCalibrator(
             uncertainty of the shares into every band. It assumes label shift: scores of each class
             are distributed as before. If the case mix changed and P(class | scores) is as it was,
             pass none.
-
-        Raises
-        ------
-        ValueError
-            If scores are not as described, or shares are negative or do not sum to 1.
         """
         fitted = self._fit
         return fitted.map.mean(fitted.read(scores), fitted.tilt(prior))

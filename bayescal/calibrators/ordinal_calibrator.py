@@ -81,7 +81,6 @@ class OrdinalCalibrator(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import OrdinalCalibrator
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.normal(size=200)
@@ -189,11 +188,6 @@ class OrdinalCalibrator(
             The gain of each grade, in the order of `classes_` or by grade, such as
             ``2.0**grades - 1.0`` as in NDCG. By default the grade itself: the expected grade. Words
             count as 0, 1, ..., K.
-
-        Raises
-        ------
-        ValueError
-            If gains are not as described, or not finite.
         """
         return np.asarray(self._fit.probabilities(scores) @ self._gains(gain))
 

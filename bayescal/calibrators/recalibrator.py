@@ -83,7 +83,6 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal.monitoring import Recalibrator
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.02, 0.5, 400)

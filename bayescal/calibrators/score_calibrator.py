@@ -154,7 +154,6 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> scores, labels = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0]), [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
@@ -284,7 +283,6 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
 
         Examples
         --------
-        >>> import numpy as np
         >>> from bayescal import ScoreCalibrator
         >>> rng = np.random.default_rng(0)
         >>> y = rng.random(300) < 0.3
@@ -334,11 +332,6 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
             `bayescal.monitoring.foresee` has both readings.
         covariates : DataFrame or mapping of columns, optional
             The columns fitted, with a row for each score; see `fit`.
-
-        Raises
-        ------
-        ValueError
-            If `prior` is not inside (0, 1), or covariates are missing or were not fitted.
         """
         log_odds = self._log_odds(scores, prior, covariates)
         return -log_odds if self._fit.turned else log_odds
@@ -393,11 +386,6 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
             "pointwise" is the interval with equal tails at each score; "hdi" the shortest one at
             each score; "simultaneous" a band for the whole curve between the smallest and the
             largest score fitted.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or inference is "mle" or "map", without a posterior.
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
@@ -426,11 +414,6 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
             Number of draws to choose at random, without replacement; by default all, in order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
-
-        Raises
-        ------
-        ValueError
-            If `draws` is not between 1 and the number of draws, or there is no posterior.
         """
         size = self._posterior_draws("sample_proba")
         calibration = self._calibration(scores, prior, covariates)

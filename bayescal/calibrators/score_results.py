@@ -157,7 +157,6 @@ class ScoreResults(ScoreEstimator[FittedScores], ScoreParameters):
 
         Examples
         --------
-        >>> import numpy as np
         >>> from arviz_stats import loo
         >>> from bayescal import ScoreCalibrator
         >>> rng = np.random.default_rng(0)

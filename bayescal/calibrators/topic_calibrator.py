@@ -124,7 +124,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import TopicCalibrator
     >>> rng = np.random.default_rng(0)
     >>> labels = np.tile(np.repeat([0, 1], [20, 4]), 5)
@@ -204,11 +203,6 @@ class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             P(+) among the documents to predict, as in `ScoreCalibrator.decision_function`: one for
             all topics, or a mapping from fitted topics.
-
-        Raises
-        ------
-        ValueError
-            If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
         read = partial(TopicCurves.decision, prior=self._fit.checked(prior))
         return self._read(read, scores, topics)

@@ -346,11 +346,6 @@ class CombinedClassifier(
         pandas.DataFrame
             Columns mean, lower, upper; rows (problem, coefficient): "bias", the classifiers, the
             indicators by their `get_feature_names_out`, else "indicator 0", ...
-
-        Raises
-        ------
-        ValueError
-            If the combiner has no posterior.
         """
         import pandas as pd
 

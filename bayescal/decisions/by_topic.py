@@ -149,7 +149,6 @@ def rates_by_topic(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(300) < 0.3
@@ -210,7 +209,6 @@ def thresholds_by_topic(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(300) < 0.3

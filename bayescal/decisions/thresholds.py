@@ -151,7 +151,6 @@ def threshold_for_precision(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> found = threshold_for_precision([1.0, 2.0, 3.0], p, 0.7, of="population")
     >>> found.threshold, round(found.achieved.value, 2)
@@ -188,7 +187,6 @@ def threshold_for_recall(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> threshold_for_recall([1.0, 2.0, 3.0], p, 0.9, of="population").threshold
     2.0
@@ -273,7 +271,6 @@ def precision_at(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> found = precision_at(2.0, [1.0, 2.0, 3.0], p, of="population")
     >>> round(found.value, 2), found.selected
@@ -303,7 +300,6 @@ def recall_at(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
     >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").value, 2)
     0.93

@@ -67,14 +67,8 @@ def place_knots(
     reference : float
         The score whose log-odds is the intercept.
 
-    Raises
-    ------
-    ValueError
-        If n_segments is less than 1, or lengths differ.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal.distributions import place_knots
     >>> place_knots(np.r_[0.0:5.0, 95.0:100.0], np.arange(10) >= 5, None, 1)
     (array([], dtype=float64), 49.5)

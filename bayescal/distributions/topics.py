@@ -45,7 +45,6 @@ class GroupedScores:
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = GroupedScores(np.array([0.0, 3.0, 5.0]), np.array([0, 1, 1]), 2, power=1)
     >>> left, right = scores.deviations(np.array([1.0, 4.5]))
     >>> left.eval(), right.eval()

@@ -125,7 +125,6 @@ class Anchored(AlongLine):
 
     Examples
     --------
-    >>> import numpy as np
     >>> one = NormalMode.dist([0.0], [10.0], left=[0.001], right=[1.0], best=[0.0])
     >>> z = np.array([-2.0, 2.0])[:, None]
     >>> Anchored([1.0]).backward(z, *one.owner.inputs).eval().round(3).ravel().tolist()

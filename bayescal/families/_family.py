@@ -126,15 +126,7 @@ class Family:
         return len(self.parameters) == 2
 
     def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
-        """Return the density at parameters in the family's order, or by name, which broadcast.
-
-        Raises
-        ------
-        TypeError
-            If a parameter is missing, or unknown to the family.
-        ValueError
-            If a scale or a rate is not positive and finite.
-        """
+        """Return the density at parameters in the family's order, or by name, which broadcast."""
         names = self.parameters[len(parameters) :]
         if set(named) != set(names) or len(parameters) > len(self.parameters):
             raise TypeError(

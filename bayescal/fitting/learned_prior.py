@@ -43,11 +43,6 @@ def write_populations(
         The file.
     provenance : mapping, optional
         Their provenance, in types that JSON supports.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; no partial file stays.
     """
     plain = [_plain(each) for each in populations]
     content = {
@@ -179,14 +174,8 @@ def learn_population(
         For `ScoreCalibrator(prior_knowledge=(population,))`, or to be written by
         `write_populations`.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than five problems, or scores or labels are not as described.
-
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal.fitting.learned_prior import learn_population
     >>> rng = np.random.default_rng(0)
     >>> labels = [rng.random(200) < 0.3 for _ in range(8)]

@@ -62,7 +62,6 @@ class Population:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import Population, TopicCalibrator
     >>> rng = np.random.default_rng(0)
     >>> topics = np.repeat(["corn", "crude", "earn", "grain", "ship"], 24)

@@ -119,7 +119,6 @@ def smooth_calibration_error(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.linspace(0.0, 1.0, 1000)
     >>> y = np.random.default_rng(0).random(1000) < p
     >>> round(smooth_calibration_error(y, p), 2), round(smooth_calibration_error(y, p**2), 2)

@@ -201,7 +201,6 @@ def class_verdict(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet(np.ones(3), size=500)
     >>> y = (p.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)

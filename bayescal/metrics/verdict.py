@@ -205,7 +205,6 @@ def calibration_verdict(
 
     Examples
     --------
-    >>> import numpy as np
     >>> p = np.linspace(0.01, 0.5, 400)
     >>> y = np.random.default_rng(0).random(400) < p
     >>> calibration_verdict(y, p).outcome

@@ -391,7 +391,6 @@ def audit(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> p = rng.uniform(0.02, 0.6, 1000)
     >>> y = rng.random(1000) < p / (p + 2.0 * (1.0 - p))  # odds are half as large as stated

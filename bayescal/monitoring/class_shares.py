@@ -146,7 +146,6 @@ def estimate_shares(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import MulticlassCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y, new = rng.integers(3, size=150), rng.choice(3, p=[0.8, 0.1, 0.1], size=300)

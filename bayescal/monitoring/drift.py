@@ -126,7 +126,6 @@ class DriftMonitor:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(900) < np.where(np.arange(900) < 600, 0.2, 0.6)  # from 600 on

@@ -218,7 +218,6 @@ def foresee(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(400) < 0.5

@@ -157,7 +157,6 @@ def estimate_prior(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal import ScoreCalibrator
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(200) < 0.5

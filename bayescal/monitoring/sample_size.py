@@ -70,11 +70,6 @@ def labels_needed(
     dict of str to int
         The number of labels for each width: keys "slope", "ratio", "auc", "error", "saving".
 
-    Raises
-    ------
-    ValueError
-        If no width is given, a width is not positive, or p are no probabilities.
-
     References
     ----------
     R. D. Riley et al., *Minimum sample size for external validation of a clinical prediction model
@@ -85,7 +80,6 @@ def labels_needed(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from scipy import special, stats
     >>> p = special.expit(stats.norm(-5, 2.5).ppf((np.arange(10_000) + 0.5) / 10_000))
     >>> labels_needed(p, slope_width=0.2, ratio_width=1.0, auc_width=0.1, prevalence=0.018, auc=0.8)

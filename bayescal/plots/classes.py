@@ -36,11 +36,6 @@ class ClassDisplay(display.PredictionsDisplay):
             Held-out documents, as its `predict_proba` takes them, and their classes.
         prior : array-like or mapping, optional
             Shares of the classes among these documents; see `MulticlassCalibrator.predict_proba`.
-
-        Raises
-        ------
-        TypeError
-            If it is no classifier, or lacks posterior draws that the display shows.
         """
         given = cls._read(calibrator, scores, y, prior)
         return cls._made(**given, **options)

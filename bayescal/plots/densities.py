@@ -90,11 +90,6 @@ class ClassDensityDisplay(display.ProblemDisplay):
             Bins of the histograms; by default it grows with the number of scores.
         random_state : int, numpy Generator, RandomState or None
             Chooses the draws.
-
-        Raises
-        ------
-        ValueError
-            If the family has no densities.
         """
         check_fraction(level=level)
         check_count("draws", draws)

@@ -299,15 +299,6 @@ class Display:
             Such as figure.pdf or figure.png.
         **options
             Options of matplotlib's `Figure.savefig`, such as dpi, by default 200.
-
-        Raises
-        ------
-        AttributeError
-            If nothing was plotted yet.
-        FileNotFoundError
-            If the folder does not exist.
-        ValueError
-            If matplotlib does not know the format.
         """
         if not hasattr(self, "figure_"):
             raise AttributeError("there is no figure yet: call plot first.")

@@ -29,11 +29,6 @@ class AuditDisplay(display.Display):
         ----------
         audit : Audit
             The result of `bayescal.monitoring.audit`.
-
-        Raises
-        ------
-        ValueError
-            If it is no audit, or lacks the numbers of the display.
         """
         if not hasattr(audit, "model_probability"):
             raise ValueError(

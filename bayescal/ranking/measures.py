@@ -62,11 +62,6 @@ def average_precision(
     pandas.Series
         Values in [0, 1] by query, in order of first appearance in `n_relevant`, or `qid`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or no query is left.
-
     Warns
     -----
     QueriesLeftOutWarning

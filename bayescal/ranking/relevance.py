@@ -94,11 +94,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         qid : sequence of shape (documents,) of hashable values
             The query of each document, in any order.
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or all documents have the same relevance.
-
         Warns
         -----
         ScoresWarning
@@ -135,11 +130,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             Raw scores of all documents that are ranked for each query; they set its units.
         qid : sequence of shape (documents,) of hashable values
             The query of each document.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, here and in the methods below.
 
         Warns
         -----
@@ -291,13 +281,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             other grades are allowed.
         title : str, optional
             Title of the page.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described; then nothing is written.
-        FileNotFoundError, OSError
-            If there is no such folder, or the file cannot be written.
         """
         target = check_target(path)
         wanted = Wanted(recall, probability, level)

@@ -38,13 +38,6 @@ def read_run(path: str | Path) -> pd.DataFrame:
     pandas.DataFrame
         Columns query_id and doc_id, of text, and score; a row for each line.
 
-    Raises
-    ------
-    ValueError
-        If a line is not of this form, or a query has a document twice.
-    ImportError
-        If ir-measures is not installed.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -72,11 +65,6 @@ def read_qrels(path: str | Path) -> pd.DataFrame:
     pandas.DataFrame
         Columns query_id and doc_id, of text, and relevance, of whole numbers.
 
-    Raises
-    ------
-    ValueError, ImportError
-        As in `read_run`.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -103,11 +91,6 @@ def write_run(run: pd.DataFrame, path: str | Path, *, tag: str = "bayescal") -> 
         The file to write or replace; compressed if it ends in .gz, .bz2 or .xz.
     tag : str
         The name of the ranker.
-
-    Raises
-    ------
-    ValueError
-        If the run is not as described, or a name is empty or has spaces.
     """
     run = _checked(run, SCORE, "run")
     by_query = run.groupby("query_id", sort=False)
@@ -125,11 +108,6 @@ def write_qrels(qrels: pd.DataFrame, path: str | Path) -> None:
     qrels : pandas.DataFrame
         Columns query_id, doc_id and relevance.
     path : str or Path
-        As in `write_run`.
-
-    Raises
-    ------
-    ValueError
         As in `write_run`.
     """
     qrels = _checked(qrels, RELEVANCE, "qrels").assign(iteration=0)
@@ -153,11 +131,6 @@ def judge_run(run: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Rows of `run` whose query is in `qrels`, with their index, and the column relevance.
-
-    Raises
-    ------
-    ValueError
-        If a table is not as described, or no query of the run is judged.
 
     Examples
     --------
@@ -203,13 +176,6 @@ def evaluate(
         A row for each query of `qrels`, in order of first appearance. Columns: relevant and
         retrieved, numbers of documents with grades from 1 on and of documents in the run, then the
         measures. `.agg(["mean", "count"])` returns means and their number of queries.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or run and qrels have no query in common.
-    ImportError
-        If ir-measures is not installed.
 
     Warns
     -----

@@ -103,15 +103,6 @@ def write_validation(
     Path
         Path of the file.
 
-    Raises
-    ------
-    TypeError
-        If `ratios` are no `LikelihoodRatios`.
-    ValueError
-        If an argument is not as described; then nothing is written.
-    FileNotFoundError, OSError
-        If the file cannot be written.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

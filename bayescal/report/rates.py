@@ -60,11 +60,6 @@ def write_rate_report(
     -------
     Path
         Path of the file.
-
-    Raises
-    ------
-    FileNotFoundError, OSError
-        If there is no such folder, or the file cannot be written.
     """
     target = check_target(path)
     intervals: list[tuple[str, Interval, Interval | None]] = []

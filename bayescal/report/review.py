@@ -63,13 +63,6 @@ def write_review_report(
     -------
     Path
         Path of the file.
-
-    Raises
-    ------
-    ValueError
-        If a plan belongs to other scores; then nothing is written.
-    FileNotFoundError, OSError
-        If there is no such folder, or the file cannot be written.
     """
     target = check_target(path)
     values = validation.as_scores(scores)

@@ -202,7 +202,6 @@ def estimate_recall(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal.sampling import plan_sample
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(2_000) < 0.1

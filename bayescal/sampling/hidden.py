@@ -274,7 +274,6 @@ def learn_hidden(reviews: Iterable[tuple[ArrayLike, ArrayLike]]) -> tuple[float,
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(5_000) < 0.05
     >>> learn_hidden([(rng.normal(size=5_000) + 3.0 * positive, positive)])[1] > 5.0

@@ -80,7 +80,6 @@ def plan_sample(
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.random.default_rng(0).normal(size=2_000)
     >>> plan = plan_sample(scores, 150, threshold=1.5, random_state=7)
     >>> plan.documents.size, round(float(plan.inclusion.sum()))

@@ -159,7 +159,6 @@ def compare_rates(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> old, new = rng.random(5_000) < 0.5, rng.random(5_000) < 0.7
     >>> asked = rng.random(5_000) < 0.04
@@ -220,7 +219,6 @@ def rank_rates(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> asked, systems = rng.random(5_000) < 0.04, {}
     >>> for name, share in (("small", 0.5), ("large", 0.7), ("tuned", 0.72)):

@@ -172,7 +172,6 @@ def estimate_rate(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> good = rng.random(10_000) < 0.7
     >>> scores = rng.normal(size=10_000) + 2.0 * good

@@ -78,14 +78,8 @@ def rates_by_slice(
         The rates with simultaneous intervals, ranks, and the total by the slices' numbers of
         documents.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two slices or too many, no labels or no documents without one.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> language = np.repeat(["de", "en", "fr", "it"], 500)
     >>> good = rng.random(2_000) < np.repeat([0.6, 0.7, 0.7, 0.8], 500)

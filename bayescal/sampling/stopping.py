@@ -321,7 +321,6 @@ def stop_review(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bayescal.sampling import plan_sample
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.random(2_000) < 0.1

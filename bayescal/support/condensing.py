@@ -63,11 +63,6 @@ def condense(
     cells : int
         Number of cells.
 
-    Raises
-    ------
-    ValueError
-        If scores are not finite, lengths or blocks differ, or weights are negative.
-
     Examples
     --------
     >>> import dask.array as da

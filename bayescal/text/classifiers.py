@@ -118,11 +118,6 @@ class NearestNeighbours(word_models.WordsClassifier):
         -------
         tuple of arrays of shape (queries, count)
             Cosines from 0 to 1, 0 for documents without words, and rows of `documents_`.
-
-        Raises
-        ------
-        ValueError
-            If `count` is no positive whole number.
         """
         check_is_fitted(self, "documents_")
         if count is not None:
@@ -238,11 +233,6 @@ def make_classifier(
         Words in fewer documents are left out; see `MutualInformationSelector`.
     random_state : int
         Orders the SVM's steps, and words that split a tree equally well.
-
-    Raises
-    ------
-    ValueError
-        If `name` is unknown.
 
     Examples
     --------

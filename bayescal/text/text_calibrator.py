@@ -44,11 +44,6 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     array of shape (n,)
         Larger for the last class in sorted order, the `positive` of a calibrator of these scores.
 
-    Raises
-    ------
-    ValueError
-        If there is not one finite score per document.
-
     Examples
     --------
     >>> from sklearn.naive_bayes import MultinomialNB

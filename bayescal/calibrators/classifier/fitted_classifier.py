@@ -155,13 +155,6 @@ class FittedClassifier:
             X, and scores of two classes in place of documents.
         collection : documents, optional
             Unlabelled documents to read from.
-
-        Raises
-        ------
-        AttributeError
-            If there is no posterior.
-        ValueError, FileNotFoundError, OSError
-            See `bayescal.report.write_report`; no partial file stays.
         """
         from bayescal.report import write_report
 

@@ -223,11 +223,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             pipelines that read texts, the documents as these take them.
         y : array-like of shape (documents,)
             Labels, two classes, both present.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or a classifier reads texts and text=True.
         """
         by_name = raw_scores.read_classifiers(self.classifiers)
         validation.check_flag(text=self.text, prefit=self.prefit)

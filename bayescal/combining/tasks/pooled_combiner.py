@@ -87,7 +87,6 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> task = np.repeat(["corn", "wheat", "rye"], 200)
     >>> y = rng.random(600) < 0.2
@@ -172,11 +171,6 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Scores and indicators.
         task : array-like of shape (n,)
             Tasks that were fitted or added.
-
-        Raises
-        ------
-        ValueError
-            If a task was neither fitted nor added.
         """
         columns, code = self._read(X, task)
         return self._model.log_odds(columns, code)
@@ -235,11 +229,6 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For a tree a row for each leaf: tasks, documents, positives; p, the share of positives
             in the population, and m, how many documents it is worth, with intervals. For "weights"
             a row for the intercept, each input, and tau, the standard deviation of tasks.
-
-        Raises
-        ------
-        ValueError
-            If the level is out of range.
         """
         check_is_fitted(self, "tasks_")
         validation.check_fraction(level=level)

@@ -266,11 +266,6 @@ class Density(ConfiguredPart):
     **parameters : float or pair of floats
         Fixed parameters, in both classes or in the negative and in the positive one.
 
-    Raises
-    ------
-    ValueError
-        If the distribution is discrete, multivariate or made of others, or has no such parameters.
-
     Examples
     --------
     >>> Density("StudentT", nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
