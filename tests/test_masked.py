@@ -134,10 +134,6 @@ CASES = {
         {"scores": S, "topics": T},
     ),
     "estimate_prior": (partial(monitoring.estimate_prior, FITTED), {"scores": S}),
-    "prior_by_em": (
-        monitoring.prior_by_em,
-        {"y_prob": np.column_stack([BOTH / 2, BOTH / 2]), "prior": np.full(4, 0.25)},
-    ),
     "DriftMonitor.update": (monitoring.DriftMonitor(FITTED).update, {"scores": S, "labels": Y}),
     "paired_bootstrap": (
         partial(comparison.paired_bootstrap, resamples=10),

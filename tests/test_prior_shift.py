@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
-from bayescal.monitoring import estimate_prior, prior_by_em
+from bayescal.monitoring import estimate_prior
 from bayescal.monitoring.prior_shift import MOST_SCORES, posterior_of
 
 pytestmark = pytest.mark.one_era
@@ -28,67 +28,11 @@ def log_ratio(scores):
     return POSITIVE.logpdf(scores) - NEGATIVE.logpdf(scores)
 
 
-@pytest.mark.parametrize("true", [0.02, 0.3, 0.9])
-def test_em_maximises_the_likelihood_of_the_scores(true):
-    scores, _ = scores_of(np.random.default_rng(1), 400, true)
-    # The likelihood itself, with densities: nothing of EM in it.
-    both = POSITIVE.pdf(scores), NEGATIVE.pdf(scores)
-    best = optimize.minimize_scalar(
-        lambda prior: -np.log(prior * both[0] + (1 - prior) * both[1]).sum(),
-        bounds=(0, 1),
-        method="bounded",
-        options={"xatol": 1e-10},
-    ).x
-    for old in (0.5, 0.1):
-        p = special.expit(special.logit(old) + log_ratio(scores))
-        found = prior_by_em(p, old)
-        assert found.prior == pytest.approx(best, abs=1e-5)
-        # Saerens's fixed point: the mean of the probabilities under the new prior.
-        again = special.expit(special.logit(found.prior) + log_ratio(scores))
-        assert again.mean() == pytest.approx(found.prior, abs=1e-5)
-
-
-def test_em_of_several_classes_is_the_slow_em():
-    rng = np.random.default_rng(2)
-    old = np.array([0.5, 0.3, 0.2])
-    truth = rng.choice(3, 500, p=[0.1, 0.2, 0.7])
-    scores = rng.normal(truth * 1.5, 1)
-    joint = old * stats.norm(np.arange(3) * 1.5, 1).pdf(scores[:, None])
-    p = joint / joint.sum(axis=1, keepdims=True)
-    new = old
-    for _ in range(5000):
-        posterior = p / old * new
-        new = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
-    found = prior_by_em(p, old)
-    assert found.prior == pytest.approx(new, abs=1e-5)
-    assert found.iterations < 100
-    assert found.gap < 1e-12
-
-
-def test_em_weights_are_repetitions():
-    scores, _ = scores_of(np.random.default_rng(3), 60, 0.3)
-    weight = np.arange(60) % 3
-    p = special.expit(log_ratio(scores))
-    assert prior_by_em(p, 0.5, sample_weight=weight).prior == pytest.approx(
-        prior_by_em(np.repeat(p, weight), 0.5).prior, abs=1e-6
-    )
-
-
-@pytest.mark.parametrize(("p", "prior"), [([1.0, 0.0], 1.0), ([0.0, 1.0], 0.0)])
-def test_em_leaves_out_documents_of_no_weight_however_impossible(p, prior):
-    assert prior_by_em(p, 0.5, sample_weight=[1.0, 0.0]).prior == prior
-
-
 def test_infinite_log_ratios_meet_draws_that_round_to_1():
     posterior = prior_posterior(np.full((5, 2), 37.0), a=50.0, b=1e-3, rng=0)
     assert (posterior.draws == 1.0).any()
     found = posterior.probabilities(np.tile([-np.inf, np.inf], (5, 1)))
     assert ((found >= 0.0) & (found <= 1.0)).all()
-
-
-def test_em_says_when_a_class_is_absent():
-    assert prior_by_em([0.01, 0.02, 0.1], 0.5).prior == pytest.approx(0, abs=1e-6)
-    assert prior_by_em([1.0, 1.0], 0.5).prior == pytest.approx(1, abs=1e-6)
 
 
 def levels_on_a_fine_grid(draws, ratio, shape):
@@ -194,17 +138,6 @@ def test_a_shifted_collection_is_predicted_better(family):
 
 
 def test_refuses():
-    for arguments, message in (
-        (([0.2, 1.2], 0.5), "y_prob must hold probabilities"),
-        (([[0.5, 0.6]], 0.5), "must sum to 1"),
-        (([[1.5, -0.5]], 0.5), "probabilities from 0 to 1"),
-        (([-0.1, 0.5], 0.5), "probabilities from 0 to 1"),
-        (([1.1, 0.5], 0.5), "probabilities from 0 to 1"),
-        (([0.2], [0.2, 0.3]), "positive numbers that sum to 1"),
-        (([0.2], 1.0), "prior must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            prior_by_em(*arguments)
     fitted = ScoreCalibrator(inference="mle").fit([0, 1, 2, 3.0], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="needs a posterior"):
         estimate_prior(fitted, [1.0, 2.0])
