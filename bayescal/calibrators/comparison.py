@@ -60,11 +60,6 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
         elpd, its standard error se, elpd_i, pareto_k, for `arviz_stats.compare` and plots. Scores
         of documents whose Pareto k exceeds `good_k` are unreliable; arviz-stats warns.
 
-    Raises
-    ------
-    ValueError
-        If there is no posterior, or documents were weighted, which PSIS-LOO does not support.
-
     Warns
     -----
     ConvergenceWarning
@@ -289,5 +284,4 @@ def _choose(rng: np.random.Generator, weight: Floats) -> Any:
 def _differences(loss_a: ArrayLike, loss_b: ArrayLike) -> Floats:
     a, b = validation.as_scores(loss_a, "loss_a"), validation.as_scores(loss_b, "loss_b")
     validation.check_same_length("loss_a", a.size, "loss_b", b.size)
-    difference: Floats = a - b
-    return difference
+    return np.asarray(a - b)

@@ -176,11 +176,6 @@ class MulticlassCalibrator(
             Which documents belong together, as in `ScoreCalibrator.fit`. The map is fitted twice:
             residuals of the first fit give `design_effect_`, one for all classes.
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or a label is no class or an excluded option.
-
         Warns
         -----
         ConvergenceWarning
@@ -248,8 +243,7 @@ class MulticlassCalibrator(
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
         p = self.predict_proba(scores, prior)
-        likeliest: NDArray[Any] = self._fit.labels(p.shape[1])[p.argmax(axis=1)]
-        return likeliest
+        return np.asarray(self._fit.labels(p.shape[1])[p.argmax(axis=1)])
 
     @rowwise(ROW, KLASS)
     def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:

@@ -116,11 +116,6 @@ class OrdinalCalibrator(
         sample_weight, inclusion, clusters : array-like of shape (n,), optional
             See `ScoreCalibrator.fit`; every stage gets those of its documents.
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or y holds words and `grades` is None.
-
         Warns
         -----
         ScoresWarning
@@ -140,8 +135,7 @@ class OrdinalCalibrator(
     @rowwise(ROW)
     def predict(self, scores: ArrayLike) -> NDArray[Any]:
         """Return the likeliest grade; for the median one see `bayescal.decisions.decide`."""
-        likeliest: NDArray[Any] = self.classes_[self._fit.probabilities(scores).argmax(axis=1)]
-        return likeliest
+        return np.asarray(self.classes_[self._fit.probabilities(scores).argmax(axis=1)])
 
     @rowwise(ROW, REACHED)
     def exceedance(self, scores: ArrayLike) -> Floats:

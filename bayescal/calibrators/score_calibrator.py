@@ -357,8 +357,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         """Return the likelier class of each score; of equally likely classes the negative one."""
         log_odds = self.decision_function(scores, prior, covariates=covariates)
         second = log_odds >= 0.0 if self._fit.turned else log_odds > 0.0
-        likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
-        return likelier
+        return np.asarray(self.classes_[second.astype(np.intp)])
 
     @rowwise(ROW, BAND)
     def predict_interval(

@@ -128,8 +128,7 @@ class ColumnReader:
         if text:
             return cells
         self._refuse(column, strange, "a finite number, as in other rows,", advice)
-        numbers: validation.Floats = values
-        return numbers
+        return np.asarray(values)
 
     def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
         """Return counts or inclusion probabilities; 0 or 1 for rows without a label."""

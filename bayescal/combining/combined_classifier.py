@@ -183,12 +183,6 @@ class CombinedClassifier(
             Which documents belong together, see `ScoreCalibrator.fit`. Folds keep clusters
             together, and combiners with probabilities, such as "bayes", count documents by the
             design effect of each binary problem, `design_effects_`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, no class or label has two documents on either side,
-            or an indicator gives nan, or a classifier without `allow_missing`.
         """
         classifiers = read_classifiers(self.classifiers)
         X, target = (validation.as_documents(X), read_target(y, _num_samples(X), self.positive))

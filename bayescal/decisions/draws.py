@@ -166,8 +166,7 @@ def _mean_poisson_binomial(p: Floats) -> Floats:
         pmf = pmf[: documents + 1, 0]
         total[: len(pmf)] += pmf.sum(axis=1)
     total = np.maximum(total, 0.0)
-    normalised: Floats = total / total.sum()
-    return normalised
+    return np.asarray(total / total.sum())
 
 
 def _convolved(first: Floats, second: Floats) -> Floats:

@@ -125,8 +125,7 @@ def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
     """
     p = as_draws(draws)
     prices = as_costs(costs, p.shape[1], number_of_classes(p))
-    expected: Floats = np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices)
-    return expected
+    return np.asarray(np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices))
 
 
 @rowwise(ROW, BAND, argument=0, axis=1)

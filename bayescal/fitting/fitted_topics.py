@@ -32,7 +32,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     read_hyperparameters,
 )
 from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
-from bayescal.fitting.parts.combination import COMBINED
+from bayescal.fitting.parts.combination import COMBINED, findings
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.fitting.parts.log_odds import MONOTONE_PATHS, densities_paths
@@ -208,8 +208,12 @@ class FittedTopics(Fit[TopicParameters]):
 
     @cached_property
     def problems_of_draws(self) -> list[tuple[str, ...]]:
-        """The problems of each topic's draws."""
-        return diagnostics.problems_by_topic(self.groups)
+        """The problems of each topic's draws, including the shared parts' problems."""
+        found = findings(self.groups)
+        return [
+            tuple(each.text() for each in found if each.topics is None or each.topics[k])
+            for k in range(self.names.size)
+        ]
 
     @cached_property
     def efficiency(self) -> Floats:

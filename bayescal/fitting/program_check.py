@@ -147,12 +147,6 @@ def check_program(
     random_state : int, Generator or None
         Seed.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, a program fails, or its prior draws no data set with
-        both classes in 100 attempts.
-
     References
     ----------
     S. Talts and others, *Validating Bayesian inference algorithms with simulation-based

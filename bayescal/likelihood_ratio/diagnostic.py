@@ -72,8 +72,7 @@ class DiagnosticRatios:
             (each.value, each.lower, each.upper)
             for each in (self.log10_positive, self.log10_negative)
         ]
-        probability: Floats = special.expit(special.logit(prevalence) + LN10 * np.array(rows))
-        return probability
+        return np.asarray(special.expit(special.logit(prevalence) + LN10 * np.array(rows)))
 
 
 def diagnostic_ratios(

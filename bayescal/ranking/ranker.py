@@ -147,11 +147,6 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         qid : sequence of shape (documents,) of hashable values
             The query of each document, in any order. It has a default for scikit-learn's sake only.
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or no query has both classes.
-
         Warns
         -----
         QueriesLeftOutWarning

@@ -335,12 +335,6 @@ def elusion_size(
     power : float
         See `expected`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or no sample smaller than all unread documents can
-        certify the recall.
-
     Examples
     --------
     >>> elusion_size(documents=28_000, found=240, recall=0.8).sampled

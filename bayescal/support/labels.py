@@ -97,14 +97,12 @@ def check_kept(classes: NDArray[Any], name: str) -> None:
 
 def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
     """Return the mask of positive labels for two known classes; either may be absent."""
-    positive: NDArray[np.bool_] = of_each_class(as_column(labels, name), classes, name)[1]
-    return positive
+    return np.asarray(of_each_class(as_column(labels, name), classes, name)[1])
 
 
 def negative_and_positive(calibrator: Any) -> NDArray[Any]:
     """Return the two classes of a fitted estimator, the positive one second."""
-    labels: NDArray[Any] = next(iter(calibrator.fitted_problems().values())).labels
-    return labels
+    return np.asarray(next(iter(calibrator.fitted_problems().values())).labels)
 
 
 def of_each_class(

@@ -65,8 +65,7 @@ def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
     # Finite where the mean rounds to 0 or 1.
     b = weight[:, None]
     positive = special.logsumexp(special.log_expit(log_odds), axis=0, b=b)
-    mixed: Floats = positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b)
-    return mixed
+    return np.asarray(positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b))
 
 
 def log_sum_exp(values: Floats, axis: int) -> Floats:
@@ -150,8 +149,7 @@ def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Flo
     own = None if weight is None else weight[mine]
     if not (mine.any() if own is None else own.any()):
         return None
-    quartiles: Floats = np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own)
-    return quartiles
+    return np.asarray(np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own))
 
 
 @overload

@@ -141,11 +141,6 @@ def _memory_at(memory: Any) -> Any:
     return memory
 
 
-def keeps_nothing(folder: Path) -> bool:
-    """Return True if the memory in a folder holds no result yet."""
-    return not any(folder.rglob("output.pkl"))
-
-
 def _backend(n_jobs: int | None) -> Any:
     from joblib import parallel_config
     from joblib.parallel import LokyBackend, get_active_backend

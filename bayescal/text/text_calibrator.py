@@ -82,12 +82,6 @@ def cross_val_scores(
     random_state : int
         Shuffles the documents.
 
-    Raises
-    ------
-    ValueError
-        If a class has fewer documents than folds, or the splitter leaves documents without a score
-        or a training set without one of the classes.
-
     Examples
     --------
     >>> from sklearn.naive_bayes import MultinomialNB
@@ -226,12 +220,6 @@ class TextCalibrator(CalibratedClassifier):
             Classes.
         sample_weight, inclusion, clusters, **params
             See `CalibratedClassifier.fit`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, a class has fewer documents than folds, or no
-            document holds a word.
 
         Warns
         -----

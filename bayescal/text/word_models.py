@@ -123,11 +123,6 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         topics : array-like of shape (documents, classes), optional
             Replaces y. In a pipeline whose classifier is for one class, scikit-learn's metadata
             routing passes the labels of all classes, fold by fold.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or no word is in `min_documents` documents.
         """
         validation.check_count("k", self.k)
         if self.min_documents is not None:
@@ -201,8 +196,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the positive class for scores above the threshold, which is 0 for log-odds."""
         positive = self.decision_function(X) > getattr(self, "threshold_", 0.0)
-        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
-        return classes
+        return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse matrices and two classes are accepted."""

@@ -13,7 +13,6 @@ from bayescal.fitting.curves.part_draws import combine, read_levels
 from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
-    LogOddsPopulation,
     log_evidence_around,
     vague_log_evidence,
 )
@@ -103,13 +102,10 @@ def compare_populations(
         {"log_evidence": ("population", np.append(around, vague)), "probability": probability},
         {"population": [*(each.name for each in known), VAGUE]},
     )
-    return _with_likeliest(options, known[int(around.argmax())], probability), {GROUP: compared}
-
-
-def _with_likeliest(options: Options, population: LogOddsPopulation, probability: float) -> Options:
     if probability < NEGLIGIBLE:
-        return without_populations(options)
-    return replace(options, populations=(population,), like_populations=probability)
+        return without_populations(options), {GROUP: compared}
+    likeliest = (known[int(around.argmax())],)
+    return replace(options, populations=likeliest, like_populations=probability), {GROUP: compared}
 
 
 def without_populations(options: Options) -> Options:

@@ -109,8 +109,7 @@ class Calibration:
         if self.by_position:
             direct = values.size
         if point == MEDIAN:
-            median: Floats = self._quantiles(values, np.array([0.5]))[0]
-            return median
+            return np.asarray(self._quantiles(values, np.array([0.5]))[0])
         curve = partial(MEANS[point], self.draws)
         return self._tables.read(point, curve, values, POINT, direct)
 
@@ -220,14 +219,12 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
 def _jumps(groups: Groups) -> Floats:
     """Return the scores at which curves may jump: ends with levels, and atoms of programs."""
     if GROUP in groups:
-        ends: Floats = groups[GROUP]["end"].values
-        return ends
+        return np.asarray(groups[GROUP]["end"].values)
     if all(paths.kind != PROGRAM for paths in all_paths(groups)):
         return np.empty(0)
     # A program's density may have point masses: scores that many documents share.
     score, count = np.unique(groups["observed_data"]["score"].values, return_counts=True)
-    atoms: Floats = score[count >= max(2.0, ATOM_SHARE * count.sum())]
-    return atoms
+    return np.asarray(score[count >= max(2.0, ATOM_SHARE * count.sum())])
 
 
 def topic_calibration(groups: Groups, topic: int | None) -> Calibration:

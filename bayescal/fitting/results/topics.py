@@ -75,8 +75,7 @@ def without_topics(results: Results) -> Results:
 
 def names_of(groups: Groups) -> NDArray[Any]:
     """Return the names of the topics."""
-    names: NDArray[Any] = groups[part.CONSTANTS].variables["topic"].values
-    return names
+    return np.asarray(groups[part.CONSTANTS].variables["topic"].values)
 
 
 def whose(groups: Groups, topic: int | None) -> str:

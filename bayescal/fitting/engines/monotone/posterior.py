@@ -188,8 +188,7 @@ class MonotoneCurves:
 
     def log_odds(self, x: Floats) -> Floats:
         """Return f at scores of shape (n,), of shape (draws, n)."""
-        curves: Floats = self.intercept[:, None] + self.slopes @ self.pieces.basis(x).T
-        return curves
+        return np.asarray(self.intercept[:, None] + self.slopes @ self.pieces.basis(x).T)
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,7 @@ class Weighed:
 
 def _efficiency(weight: AnyFloats) -> AnyFloats:
     """Return the effective share of weights in rows, which sum to one."""
-    share: AnyFloats = 1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1])
-    return share
+    return np.asarray(1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1]))
 
 
 def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:

@@ -253,8 +253,7 @@ def _log_likelihood(values: Floats, data: BinaryScores, pieces: Pieces) -> Float
     """Return the natural log of p(labels | scores) of intercepts and slopes, (draws,)."""
     log_odds = values[0] + pieces.basis(data.score) @ values[1:]
     log_p = special.log_expit(np.where(data.positive, 1.0, -1.0)[:, None] * log_odds)
-    of_labels: Floats = data.weights @ log_p
-    return of_labels
+    return np.asarray(data.weights @ log_p)
 
 
 def _lattice_normals(size: int, rng: np.random.Generator) -> Floats:

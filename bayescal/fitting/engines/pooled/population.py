@@ -70,8 +70,7 @@ class GaussianHyperprior:
         """Return the log density at points of shape (..., hyperparameters)."""
         z = (points - np.array(self.mean)) / np.array(self.scale)
         constant = np.log(self.scale).sum() + 0.5 * len(self.mean) * math.log(2.0 * math.pi)
-        log: Floats = -0.5 * (z**2).sum(axis=-1) - constant
-        return log
+        return np.asarray(-0.5 * (z**2).sum(axis=-1) - constant)
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return points of shape (size, hyperparameters)."""
@@ -81,8 +80,7 @@ class GaussianHyperprior:
     def base(self, centre: Floats, deviation: Floats, width: float) -> Floats:
         """Return a population that is wider than the centre by `width` deviations."""
         wider = centre + width * np.array(self.wide) * deviation
-        base: Floats = np.maximum(wider, np.array(self.lowest))
-        return base
+        return np.asarray(np.maximum(wider, np.array(self.lowest)))
 
     def bases_of(self, points: Floats) -> Floats:
         """Return populations to draw topics under, suitable for reweighting to all points."""
@@ -252,8 +250,7 @@ def added_rates(
 def _log_evidence(alpha: Floats, beta: Floats, positives: float, negatives: float) -> Floats:
     """Return log P(labels) of a topic with a rate from Beta(alpha, beta)."""
     with_labels = special.betaln(alpha + positives, beta + negatives)
-    log: Floats = with_labels - special.betaln(alpha, beta)
-    return log
+    return np.asarray(with_labels - special.betaln(alpha, beta))
 
 
 def _axis(wider: float) -> Floats:
@@ -268,8 +265,7 @@ def rates_given(
     alpha, beta = population
     rate = rng.beta(alpha + positives[:, None], beta + negatives[:, None])
     # Draws from a beta of small parameters may round to 0 or 1, which have no finite log-odds.
-    inside: Floats = np.clip(rate, 1e-15, 1.0 - 1e-15)
-    return inside
+    return np.asarray(np.clip(rate, 1e-15, 1.0 - 1e-15))
 
 
 # Weights of topics' draws for thousands of populations, and draws picked by them. Log weights are
