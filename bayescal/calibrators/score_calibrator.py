@@ -1,7 +1,5 @@
 """ScoreCalibrator: from one classifier's raw scores to probabilities with posterior bands."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

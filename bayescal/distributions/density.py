@@ -1,7 +1,5 @@
 """Programs of `Density`: class densities of a named distribution."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -13,8 +13,6 @@ All sums are built up from one score to the next, as sums of positive terms. The
 (prefix sums S, then N theta - S) cancels when scores lie far from 0 or in distant clumps.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Curves of a validation: Tippett, PAV, cross-entropy, stated against observed LRs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Diagnostic tests: likelihood ratios of a positive and of a negative result, with bands."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

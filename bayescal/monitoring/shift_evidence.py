@@ -14,8 +14,6 @@ with the priors of `bayescal.metrics.changes`. Both are logistic regressions of 
 "reference", whose densities need no model.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

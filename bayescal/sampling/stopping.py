@@ -1,7 +1,5 @@
 """When to stop a review that reads a ranking from the top: rules, and what each guarantees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

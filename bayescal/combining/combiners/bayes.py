@@ -11,8 +11,6 @@ their mode given these curves, and adds a draw of the coefficients' deviation fr
 information on the level counts once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

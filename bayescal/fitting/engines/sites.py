@@ -6,8 +6,6 @@ integrated on a grid. Each site's likelihood is approximated by a normal one aro
 the population, so that sites with one class, or one document, are handled too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Parts that are log-odds: given, straight, monotone, learned, recalibrated; and topics' parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn

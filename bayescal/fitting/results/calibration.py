@@ -308,15 +308,6 @@ class TopicCurves:
         some = at_topics(self.results.groups, np.array(positions, dtype=np.intp))
         return replace(self, results=Results(some, self.results.attrs))
 
-    def check_known(self, names: Sequence[Any]) -> None:
-        """Raise ValueError if a topic was not fitted."""
-        unknown = [name for name in names if name not in self._known]
-        if unknown:
-            raise ValueError(
-                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
-                " new_topics='population' answers as the population would."
-            )
-
     def _by_topic(
         self, cells: Cells, read: Reader, more: tuple[int, ...] = (), **how: Unpack[Asked]
     ) -> Floats:
@@ -324,8 +315,12 @@ class TopicCurves:
         out = np.empty((cells.score.size, *more))
         names = cells.names.tolist()
         check_alike(cells.names, self._names)
-        if how["strict"]:
-            self.check_known(names)
+        unknown = [name for name in names if name not in self._known]
+        if unknown and how["strict"]:
+            raise ValueError(
+                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
+                " new_topics='population' answers as the population would."
+            )
         for name, rows in zip(names, cells.rows(), strict=True):
             own = prior.get(name) if isinstance(prior, Mapping) else prior
             calibration = self._read(self._known.get(name)).with_prior(own)

@@ -7,8 +7,6 @@ for the first part, in raw score units, and parts/<name>/draws for others. Draws
 coordinates are in parts/<name>/engine_draws, diagnostics in parts/<name>/evidence.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping

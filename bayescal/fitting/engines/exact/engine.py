@@ -405,7 +405,10 @@ def leave_one_out_of_densities(
         predictive = log_sum_exp(log_p, axis=1) - np.log(density.size)
         log_density[klass] = np.interp(data.score, node, predictive)
         if own.size:
-            of_others, of_node = left_out_of_draws(of_own)
+            # Densities that underflow have infinite inverses, and are smoothed as logarithms.
+            with np.errstate(over="ignore"):
+                inverse = np.exp(-of_own)
+            of_others, of_node = left_out(inverse, of_own.__getitem__)
             k[mine] = np.interp(score, own, np.clip(of_node, 0.0, LARGEST_K))
             before = predictive[at]
             gap = np.subtract(of_others, before, out=np.zeros(at.size), where=np.isfinite(before))
@@ -421,11 +424,3 @@ def leave_one_out_of_densities(
     prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
     log_odds: Floats = prior + log_density[1] - log_density[0]
     return log_odds, k
-
-
-def left_out_of_draws(log_p: Floats) -> tuple[Floats, Floats]:
-    """Return leave-one-out log densities and Pareto k from those of draws, (documents, draws)."""
-    # Densities that underflow have infinite inverses, and are smoothed as logarithms.
-    with np.errstate(over="ignore"):
-        inverse = np.exp(-log_p)
-    return left_out(inverse, lambda rows: log_p[rows])

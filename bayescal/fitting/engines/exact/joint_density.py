@@ -192,7 +192,8 @@ class JointDensity:
         return mode, step, values + LOG_COSH
 
     def _share_mode(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        v = self._first_share(left, right)
+        # Start from the likelihood's best v, bounded by the prior.
+        v = (np.log(left + self.scale) - np.log(right + self.scale)) * (1.0 / (self.power + 1.0))
         curvature = np.ones_like(v)
         for _ in range(NEWTON_STEPS):
             slope, curvature = self._derivatives(v, left, right)
@@ -201,11 +202,6 @@ class JointDensity:
             if np.all(np.abs(step) * np.sqrt(curvature) < 1e-3):
                 break
         return v, self._derivatives(v, left, right)[1]
-
-    def _first_share(self, left: Floats, right: Floats) -> Floats:
-        """Return the start of Newton's method: the likelihood's best v, bounded by the prior."""
-        power = 1.0 / (self.power + 1.0)
-        return np.asarray(power * (np.log(left + self.scale) - np.log(right + self.scale)))
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the first derivative in v of log p, and minus the second."""

@@ -5,8 +5,6 @@ own population. The documents of all topics together decide whether an end of th
 separate levels; the topics' levels at one end are draws from one beta, like their base rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

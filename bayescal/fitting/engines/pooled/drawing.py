@@ -67,14 +67,6 @@ class Health(NamedTuple):
         """Return the health of several rows of topics."""
         return cls(*map(np.stack, zip(*rows, strict=True)))
 
-    def at_worst(self, other: Health) -> Health:
-        """Return the worse health of two sets of draws of the same topics."""
-        return Health(
-            self.resolved & other.resolved,
-            np.minimum(self.efficiency, other.efficiency),
-            np.maximum(self.pareto_k, other.pareto_k),
-        )
-
     def of_some(self, topics: NDArray[np.intp], size: int) -> Health:
         """Return diagnostics of `size` topics; the others had no weighted proposals."""
         every = Health.without_proposals((size,))
@@ -108,11 +100,15 @@ class DrawnTopics(NamedTuple):
     log_likelihood: Floats  # (topics, draws)
 
     def joined(self, other: DrawnTopics) -> DrawnTopics:
-        """Return these draws together with draws of the same topics under other bases."""
+        """Return these and draws of the same topics under other bases, with the worse health."""
         return DrawnTopics(
             log_evidence=np.concatenate([self.log_evidence, other.log_evidence], axis=1),
             of_prior=np.concatenate([self.of_prior, other.of_prior], axis=1),
-            health=self.health.at_worst(other.health),
+            health=Health(
+                self.health.resolved & other.health.resolved,
+                np.minimum(self.health.efficiency, other.health.efficiency),
+                np.maximum(self.health.pareto_k, other.health.pareto_k),
+            ),
             values=np.concatenate([self.values, other.values], axis=-1),
             log_likelihood=np.concatenate([self.log_likelihood, other.log_likelihood], axis=-1),
         )
