@@ -264,15 +264,6 @@ def write_report(
     Path
         Path of the file.
 
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If a calibrator is not fitted.
-    ValueError
-        If an argument is not as described; then nothing is written.
-    FileNotFoundError, OSError
-        If there is no such folder, or the file cannot be written.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

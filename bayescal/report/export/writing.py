@@ -154,14 +154,10 @@ def export(
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the calibrator is not fitted.
     ValueError
         If an argument is not as described, or there is no posterior for a band; pass level=None.
     ImportError
         If the format needs a library that is not installed.
-    IsADirectoryError, FileNotFoundError, PermissionError
-        If the file cannot be written.
     RuntimeError
         If the knots differ more than that from the calibrator; then nothing is written.
 
