@@ -22,7 +22,7 @@ from bayescal.fitting.engines.pooled.population import (
     draw_unseen,
     rates_given,
 )
-from bayescal.fitting.parts.pooled import hyperparameters_path
+from bayescal.fitting.parts.log_odds import hyperparameters_path
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.intervals import percent

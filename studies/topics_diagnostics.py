@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.fitting.engines.program import OPTIONS
-from bayescal.fitting.parts.pooled import hyperparameters_path
+from bayescal.fitting.parts.log_odds import hyperparameters_path
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.chains import ESS_LIMIT, RHAT_LIMIT, check_chains
 from bayescal.support.validation import Floats

@@ -9,8 +9,8 @@ from bayescal import Densities, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.families.draws import IDENTITY, log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import build_components
+from bayescal.fitting.engines.exact.engine import loo_log_density
 from bayescal.fitting.engines.exact.joint_density import resolve
-from bayescal.fitting.engines.exact.left_out import loo_log_density
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import FAMILY_NAMES
 

@@ -14,7 +14,8 @@ from bayescal.combining.combiners import bayes
 from bayescal.fitting import fitted_topics
 from bayescal.fitting.engines.monotone import posterior
 from bayescal.fitting.parts import densities
-from bayescal.support.parallel import in_parallel, one_blas_thread, workers
+from bayescal.support.numerics import one_blas_thread
+from bayescal.support.parallel import in_parallel, workers
 from studies.command import spread_over
 
 

@@ -231,7 +231,11 @@ def test_reversed_scores_have_advice_that_the_command_takes(command, folder, tmp
     frame.assign(score=-frame["score"]).to_csv(tmp_path / "scores.csv", index=False)
     labels = pd.read_csv(folder / "one.csv")
     labels.to_csv(tmp_path / "labels.csv", index=False)
-    more = {"sample": ("--n", 9), "recall": ("--at-score", -1.5), "stop": ("--rule", "quant")}
+    more = {
+        "sample": ("--n", 9),
+        "recall": ("--at-score", -1.5),
+        "stop": ("--rule", "hypergeometric"),
+    }
     asked = (command, tmp_path / "scores.csv", "--labels", tmp_path / "labels.csv", *more[command])
     told = run(*asked).stderr
     assert "positives have lower scores than negatives" in told
@@ -285,7 +289,7 @@ def test_reviewers_answer_in_words(name, folder, tmp_path):
     frame.loc[:2, "label"], frame.loc[3, "label"] = unsure, " "
     frame.to_csv(tmp_path / "one.tsv", sep="\t", index=False)
     shutil.copy(folder / "one.plan.csv", tmp_path)
-    asked = ("--labels", tmp_path / "one.tsv", "--rule", "quant")
+    asked = ("--labels", tmp_path / "one.tsv", "--rule", "hypergeometric")
     found = run("stop", folder / "scores.csv", *asked).stdout
     positive = int(truth[frame["row"][4:] - 2].sum())
     assert f"Positive label: {words[1].lower()!r}, {positive} of 56 labelled rows" in found
@@ -448,7 +452,7 @@ def test_labels_in_another_order_are_matched_by_identifier(column, folder, tmp_p
     pd.DataFrame({"row": read + 2, "label": truth[read].astype(int)}).to_csv(
         tmp_path / "rows.csv", index=False
     )
-    words = ("--rule", "quant", "--labels")
+    words = ("--rule", "hypergeometric", "--labels")
     found = run("stop", tmp_path / "scores.csv", *words, tmp_path / "read.csv").stdout
     by_row = run("stop", folder / "scores.csv", *words, tmp_path / "rows.csv").stdout
     assert f"matched by the column {column!r}" in found
@@ -461,7 +465,7 @@ def test_a_spreadsheet_may_drop_leading_zeros(folder, tmp_path):
     labels = frame[["Control Number"]].assign(label=truth.astype(int))[:150]
     labels.to_csv(tmp_path / "read.csv", index=False)
     labels.astype(int).to_excel(tmp_path / "read.xlsx", index=False)
-    words = ("stop", tmp_path / "scores.csv", "--rule", "quant", "--labels")
+    words = ("stop", tmp_path / "scores.csv", "--rule", "hypergeometric", "--labels")
     whole, bare = (run(*words, tmp_path / f"read.{kind}").stdout for kind in ("csv", "xlsx"))
     assert "is read without leading zeros" in bare
     assert answer(whole) == [line for line in answer(bare) if "xlsx" not in line]

@@ -7,8 +7,7 @@ from scipy import special, stats
 from bayescal import Densities, Identity, Logistic, Monotone, Recalibrated, ScoreCalibrator, load
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.combination import MOST_DOCUMENTS, pick_documents
-from bayescal.fitting.engines.exact.engine import fit_densities
-from bayescal.fitting.engines.exact.left_out import leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_of_densities
 from bayescal.fitting.parts.combination import findings
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses

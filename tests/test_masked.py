@@ -29,7 +29,6 @@ from bayescal import (
     text,
 )
 from bayescal.calibrators import comparison
-from bayescal.combining import online
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.plots import ProbabilityDisplay, ReliabilityDisplay
@@ -89,8 +88,6 @@ CASES = {
     "OnlineCombiner, indicators": (partial(OnlineCombiner().fit, BOTH, Y), {"indicators": BOTH}),
     "PooledCombiner.fit": (PooledCombiner(cv=2).fit, {**DOCUMENTS, "task": T}),
     "ReliabilityIndicators.fit": (ReliabilityIndicators(PAIR).fit, COUNTED),
-    "best_mixture": (online.best_mixture, {"P": BOTH, "y": Y}),
-    "majority_loss": (partial(online.weighted_majority_loss, beta=0.5), {"expert_losses": P}),
     "brier_score": (metrics.brier_score, FORECAST | WEIGHTED),
     "log_loss": (metrics.log_loss, FORECAST | WEIGHTED),
     "calibration_error": (metrics.calibration_error, FORECAST),
@@ -127,10 +124,6 @@ CASES = {
         {"scores": S, "topics": T},
     ),
     "estimate_prior": (partial(monitoring.estimate_prior, FITTED), {"scores": S}),
-    "prior_by_em": (
-        monitoring.prior_by_em,
-        {"y_prob": np.column_stack([BOTH / 2, BOTH / 2]), "prior": np.full(4, 0.25)},
-    ),
     "DriftMonitor.update": (monitoring.DriftMonitor(FITTED).update, {"scores": S, "labels": Y}),
     "paired_bootstrap": (
         partial(comparison.paired_bootstrap, resamples=10),

@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import log_loss as sklearn_log_loss
 
@@ -21,11 +20,8 @@ METRICS = {
     "brier_score": metrics.brier_score,
     "ece": metrics.calibration_error,
     "ece uniform": functools.partial(metrics.calibration_error, strategy="uniform"),
-    "ece sweep": functools.partial(metrics.calibration_error, strategy="sweep"),
-    "ece debiased": functools.partial(metrics.calibration_error, debias=True),
     "rms": functools.partial(metrics.calibration_error, norm="l2"),
     "rms debiased": functools.partial(metrics.calibration_error, norm="l2", debias=True),
-    "max": functools.partial(metrics.calibration_error, norm="max"),
     "smooth": metrics.smooth_calibration_error,
     "miscalibration": lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
     "discrimination": lambda *a, **k: metrics.score_decomposition(*a, **k).discrimination,
@@ -180,7 +176,6 @@ def test_calibration_errors_by_hand():
     # Differences in bins of two: 0, -1/4, -3/8, -1/8.
     assert found() == pytest.approx((0.25 + 0.375 + 0.125) / 4)
     assert found(norm="l2") == pytest.approx(np.sqrt((0.25**2 + 0.375**2 + 0.125**2) / 4))
-    assert found(norm="max") == 0.375
     # Kumar et al.: the variances 1/4, 0, 1/4, 0 of each bin's share, by n_b - 1 = 1, taken off.
     expected = (0.25**2 + 0.375**2 + 0.125**2 - 0.25 - 0.25) / 4
     assert expected < 0.0
@@ -202,33 +197,15 @@ def test_debiased_error_is_that_of_kumar_liang_and_ma():
     assert found == pytest.approx(np.sqrt(expected), rel=1e-3)  # the groups' ends differ by one
 
 
-@pytest.mark.parametrize("off", [0.0, 0.05, 0.1])
-def test_a_debiased_distance_is_what_noise_makes_of_it_and_no_more(off):
-    # One bin of 100: the distance less what |N(distance, sd)| is larger on average.
-    y = np.arange(100) < 30
-    found = metrics.calibration_error(y, np.full(100, 0.3 + off), n_bins=1, debias=True)
-    sd = np.sqrt(0.3 * 0.7 / 100)
-    expected = 2.0 * off - stats.foldnorm(off / sd, scale=sd).mean()
-    assert found == pytest.approx(max(expected, 0.0), abs=1e-12)
-
-
-def test_sweep_takes_as_many_bins_as_rise():
-    y, p = [0, 0, 1, 1, 0, 1, 1, 1], np.linspace(0.1, 0.9, 8)
-    # Shares in two bins 1/2, 3/4; in three 1/3, 1/2, 1; in four 0, 1, 1/2, 1, which fall.
-    three, four = (metrics.calibration_error(y, p, n_bins=n, norm="l2") for n in (3, 4))
-    found = metrics.calibration_error(y, p, strategy="sweep", n_bins=50, norm="l2")
-    assert found == pytest.approx(three)
-    assert found != pytest.approx(four)
-    rising = metrics.calibration_error(np.arange(8) > 3, p, strategy="sweep", n_bins=8)
-    assert rising == pytest.approx(metrics.calibration_error(np.arange(8) > 3, p, n_bins=8))
-
-
 def test_calibration_error_refuses():
     for arguments, message in (
-        ({"norm": "max", "debias": True}, "no debiased form"),
+        ({"debias": True}, "debias needs norm='l2'"),
         ({"n_bins": 0}, "n_bins must be a positive whole number"),
         ({"strategy": "equal"}, "strategy must be one of"),
-        ({"debias": True, "sample_weight": np.full(400, 1 / 400)}, "more than one document"),
+        (
+            {"norm": "l2", "debias": True, "sample_weight": np.full(400, 1 / 400)},
+            "more than one document",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             metrics.calibration_error(Y, P, **arguments)

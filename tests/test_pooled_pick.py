@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.pooled import reweighting
+from bayescal.fitting.engines.pooled import population
 from bayescal.fitting.engines.pooled.drawing import DrawnTopics, Health, TopicDraws
 from bayescal.fitting.engines.pooled.engine import draw_population
 from tests.pooled_tools import of_class
@@ -90,7 +90,7 @@ def test_picks_are_of_any_number_of_draws(draws):
     np.testing.assert_allclose(weighed.log_evidence, log_evidence, atol=1e-4)
     for of_topic, sums in zip(terms, weighed.sums, strict=True):
         rng = np.random.default_rng(3)
-        picked = reweighting.pick_positions(of_topic, factors, sums, rng)
+        picked = population.pick_positions(of_topic, factors, sums, rng)
         expected = softmax(of_topic @ factors, axis=0).sum(axis=1)
         found = np.bincount(picked, minlength=draws)
         assert found.size == draws
@@ -166,7 +166,7 @@ def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, b
     expected = evidence(topics, points, np.float64)[-1]
     assert topics.weighed(points).log_evidence[-1] == pytest.approx(expected, rel=1e-9)
     for name, bound in bounds.items():
-        monkeypatch.setattr(reweighting, name, bound)
+        monkeypatch.setattr(population, name, bound)
     assert topics.weighed(points).log_evidence[-1] - expected > 100.0
 
 

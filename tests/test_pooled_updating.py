@@ -6,7 +6,7 @@ from scipy.special import logsumexp, softmax
 
 from bayescal.fitting.engines.pooled import drawing
 from bayescal.fitting.engines.pooled.drawing import pick_updated
-from bayescal.fitting.engines.pooled.reweighting import weigh_draws
+from bayescal.fitting.engines.pooled.population import weigh_draws
 from tests.test_pooled_pick import made, normal
 
 LIMIT = 4.5  # standard errors, the largest of nine

@@ -22,8 +22,7 @@ from bayescal import (
 )
 from bayescal.monitoring import DriftMonitor, Recalibrator
 from bayescal.plots import TopicForestDisplay
-from bayescal.support.label_words import position_by_words
-from bayescal.support.labels import negative_and_positive
+from bayescal.support.labels import negative_and_positive, position_by_words
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.text import TextCalibrator
 from bayescal.text.word_models import MultinomialNaiveBayes

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from bayescal import ScoreCalibrator
-from bayescal.monitoring import estimate_prior, prior_by_em
+from bayescal.metrics import log_loss
+from bayescal.monitoring import estimate_prior
 from bayescal.monitoring.prior_shift import MOST_SCORES, posterior_of
 
 POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
@@ -25,67 +26,11 @@ def log_ratio(scores):
     return POSITIVE.logpdf(scores) - NEGATIVE.logpdf(scores)
 
 
-@pytest.mark.parametrize("true", [0.02, 0.3, 0.9])
-def test_em_maximises_the_likelihood_of_the_scores(true):
-    scores, _ = scores_of(np.random.default_rng(1), 400, true)
-    # The likelihood itself, with densities: nothing of EM in it.
-    both = POSITIVE.pdf(scores), NEGATIVE.pdf(scores)
-    best = optimize.minimize_scalar(
-        lambda prior: -np.log(prior * both[0] + (1 - prior) * both[1]).sum(),
-        bounds=(0, 1),
-        method="bounded",
-        options={"xatol": 1e-10},
-    ).x
-    for old in (0.5, 0.1):
-        p = special.expit(special.logit(old) + log_ratio(scores))
-        found = prior_by_em(p, old)
-        assert found.prior == pytest.approx(best, abs=1e-5)
-        # Saerens's fixed point: the mean of the probabilities under the new prior.
-        again = special.expit(special.logit(found.prior) + log_ratio(scores))
-        assert again.mean() == pytest.approx(found.prior, abs=1e-5)
-
-
-def test_em_of_several_classes_is_the_slow_em():
-    rng = np.random.default_rng(2)
-    old = np.array([0.5, 0.3, 0.2])
-    truth = rng.choice(3, 500, p=[0.1, 0.2, 0.7])
-    scores = rng.normal(truth * 1.5, 1)
-    joint = old * stats.norm(np.arange(3) * 1.5, 1).pdf(scores[:, None])
-    p = joint / joint.sum(axis=1, keepdims=True)
-    new = old
-    for _ in range(5000):
-        posterior = p / old * new
-        new = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
-    found = prior_by_em(p, old)
-    assert found.prior == pytest.approx(new, abs=1e-5)
-    assert found.iterations < 100
-    assert found.gap < 1e-12
-
-
-def test_em_weights_are_repetitions():
-    scores, _ = scores_of(np.random.default_rng(3), 60, 0.3)
-    weight = np.arange(60) % 3
-    p = special.expit(log_ratio(scores))
-    assert prior_by_em(p, 0.5, sample_weight=weight).prior == pytest.approx(
-        prior_by_em(np.repeat(p, weight), 0.5).prior, abs=1e-6
-    )
-
-
-@pytest.mark.parametrize(("p", "prior"), [([1.0, 0.0], 1.0), ([0.0, 1.0], 0.0)])
-def test_em_leaves_out_documents_of_no_weight_however_impossible(p, prior):
-    assert prior_by_em(p, 0.5, sample_weight=[1.0, 0.0]).prior == prior
-
-
 def test_infinite_log_ratios_meet_draws_that_round_to_1():
     posterior = prior_posterior(np.full((5, 2), 37.0), a=50.0, b=1e-3, rng=0)
     assert (posterior.draws == 1.0).any()
     found = posterior.probabilities(np.tile([-np.inf, np.inf], (5, 1)))
     assert ((found >= 0.0) & (found <= 1.0)).all()
-
-
-def test_em_says_when_a_class_is_absent():
-    assert prior_by_em([0.01, 0.02, 0.1], 0.5).prior == pytest.approx(0, abs=1e-6)
-    assert prior_by_em([1.0, 1.0], 0.5).prior == pytest.approx(1, abs=1e-6)
 
 
 def levels_on_a_fine_grid(draws, ratio, shape):
@@ -165,18 +110,32 @@ def test_groups_of_neighbours_stand_for_their_scores():
     assert found.draws == pytest.approx(whole.draws, abs=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["auto", "gaussian"])
+def test_a_shifted_collection_is_predicted_better(family):
+    rng = np.random.default_rng(5)
+    scores, labels = scores_of(rng, 400, 0.5)
+    calibrator = ScoreCalibrator(family, random_state=0).fit(scores, labels)
+    new, truth = scores_of(rng, 3000, 0.05)
+    found = estimate_prior(calibrator, new, random_state=1)
+    assert found.lower < 0.05 < found.upper < 0.15
+    p = calibrator.predict_proba(new, prior=found.draws)[:, 1]
+    before = log_loss(truth, calibrator.predict_proba(new)[:, 1])
+    known = log_loss(truth, calibrator.predict_proba(new, prior=0.05)[:, 1])
+    assert log_loss(truth, p) < 0.7 * before
+    assert log_loss(truth, p) == pytest.approx(known, abs=0.01)
+    band = calibrator.predict_interval(new[:50], prior=found.draws)
+    fixed = calibrator.predict_interval(new[:50], prior=found.value)
+    assert np.mean(np.diff(band)) > np.mean(np.diff(fixed))  # the prior's own uncertainty
+    # Draws with their own priors have the same mean as the probabilities.
+    size = found.draws.size
+    drawn = calibrator.sample_proba(new[:50], prior=0.5)
+    own = drawn[np.linspace(0, len(drawn) - 1, size).astype(int)]
+    mean = found.probabilities(special.logit(own)).mean(axis=0)
+    assert mean == pytest.approx(p[:50], abs=0.05)
+
+
 def test_refuses():
-    for arguments, message in (
-        (([0.2, 1.2], 0.5), "y_prob must hold probabilities"),
-        (([[0.5, 0.6]], 0.5), "must sum to 1"),
-        (([[1.5, -0.5]], 0.5), "probabilities from 0 to 1"),
-        (([-0.1, 0.5], 0.5), "probabilities from 0 to 1"),
-        (([1.1, 0.5], 0.5), "probabilities from 0 to 1"),
-        (([0.2], [0.2, 0.3]), "positive numbers that sum to 1"),
-        (([0.2], 1.0), "prior must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            prior_by_em(*arguments)
     fitted = ScoreCalibrator(inference="mle").fit([0, 1, 2, 3.0], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="needs a posterior"):
         estimate_prior(fitted, [1.0, 2.0])

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from bayescal.sampling import RULES, estimate_recall, plan_sample, stop_review
-from bayescal.sampling.hidden import RankedCollection, fit_posterior
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
 
 N = 2_000
@@ -67,24 +66,6 @@ def test_control_stops_at_the_rank_of_its_positive():
     )
     assert (asked.rank, asked.sample, asked.evidence) == (None, wanted, 0.0)
     assert asked.advice == f"Sample {wanted:,.0f} more documents at random."
-
-
-def test_target_stops_at_the_last_control_positive():
-    scores, positive, _ = read_to(0)
-    control = np.random.default_rng(0).permutation(N)
-    control = control[: int(np.argmax(np.cumsum(positive[control]) == 10)) + 1]
-    _, _, labels = read_to(0, extra=control)
-    found = stop_review(scores, labels, rule="target", control=control)
-    rank = np.argsort(np.argsort(-scores))
-    assert found.rank == rank[control[positive[control]]].max() + 1
-    assert found.evidence == 0.0
-    _, _, more = read_to(found.rank, extra=control)
-    assert stop_review(scores, more, rule="target", control=control).evidence == pytest.approx(
-        1.0 - 0.8**10
-    )
-    short = stop_review(scores, labels, rule="target", control=control[:20])
-    own = positive[control[:20]].sum()
-    assert (short.rank, short.sample) == (None, np.ceil((10 - own) * 21 / (own + 0.5)))
 
 
 @pytest.mark.slow
@@ -150,25 +131,6 @@ def test_the_posterior_rule_stops_where_both_intervals_of_recall_reach_it():
     assert min(ends) == pytest.approx(0.75, abs=0.015)
     assert found.rank > found.read == 300
     assert found.evidence < 0.85
-
-
-def test_quant_stops_at_the_expected_recall_less_two_errors_document_by_document():
-    scores, positive, labels = read_to(250)
-    found = stop_review(scores, labels, rule="quant", recall=0.85)
-    collection = RankedCollection.of(scores)
-    posterior = fit_posterior(collection, labels, 0, np.random.default_rng(0))
-    order = np.argsort(-scores)
-    p = posterior.probabilities().mean(axis=0)[collection.code][order]
-    p[:250] = positive[order[:250]]
-    variance = np.where(np.arange(N) < 250, 0.0, p * (1.0 - p))
-    for rank in range(1, N + 1):
-        error = np.sqrt(variance[rank:].sum()) * p[:rank].sum() / p.sum() ** 2
-        if p[:rank].sum() / p.sum() - 2.0 * error >= 0.85:
-            break
-    # Whole bins are read.
-    ends = np.cumsum(collection.size)
-    assert found.rank == ends[np.searchsorted(ends, rank)]
-    assert (found.rank > 250, found.evidence) == (True, 0.0)
 
 
 @pytest.mark.parametrize("rule", ["posterior", "hypergeometric"])

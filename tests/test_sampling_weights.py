@@ -279,7 +279,7 @@ def test_points_take_either_kind_of_weights_and_never_both(metric):
         metrics.calibration_verdict,
         metrics.spiegelhalter_test,
         metrics.reliability_curve,
-        functools.partial(metrics.calibration_error, debias=True),
+        functools.partial(metrics.calibration_error, norm="l2", debias=True),
         functools.partial(metrics.bootstrap_interval, metrics.brier_score, resamples=2),
     ],
 )

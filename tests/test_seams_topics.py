@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 from bayescal import TopicCalibrator
+from bayescal.fitting.parts.log_odds import HYPERPARAMETERS
 from bayescal.fitting.parts.part import all_paths, flat
-from bayescal.fitting.parts.pooled import HYPERPARAMETERS
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.spoiling import (
     all_the_same,

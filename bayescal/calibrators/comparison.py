@@ -295,5 +295,4 @@ def _choose(rng: np.random.Generator, weight: Floats) -> Any:
 def _differences(loss_a: ArrayLike, loss_b: ArrayLike) -> Floats:
     a, b = validation.as_scores(loss_a, "loss_a"), validation.as_scores(loss_b, "loss_b")
     validation.check_same_length("loss_a", a.size, "loss_b", b.size)
-    difference: Floats = a - b
-    return difference
+    return np.asarray(a - b)

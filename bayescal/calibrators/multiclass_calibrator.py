@@ -260,8 +260,7 @@ class MulticlassCalibrator(
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
         p = self.predict_proba(scores, prior)
-        likeliest: NDArray[Any] = self._fit.labels(p.shape[1])[p.argmax(axis=1)]
-        return likeliest
+        return np.asarray(self._fit.labels(p.shape[1])[p.argmax(axis=1)])
 
     @rowwise(ROW, KLASS)
     def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:

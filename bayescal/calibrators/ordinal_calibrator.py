@@ -141,8 +141,7 @@ class OrdinalCalibrator(
     @rowwise(ROW)
     def predict(self, scores: ArrayLike) -> NDArray[Any]:
         """Return the likeliest grade; for the median one see `bayescal.decisions.decide`."""
-        likeliest: NDArray[Any] = self.classes_[self._fit.probabilities(scores).argmax(axis=1)]
-        return likeliest
+        return np.asarray(self.classes_[self._fit.probabilities(scores).argmax(axis=1)])
 
     @rowwise(ROW, REACHED)
     def exceedance(self, scores: ArrayLike) -> Floats:

@@ -165,8 +165,7 @@ class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], Recalibratio
     ) -> NDArray[Any]:
         """Return the likelier class of each document; parameters as `decision_function`."""
         second = self.decision_function(p, sites, prior) > 0.0
-        likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
-        return likelier
+        return np.asarray(self.classes_[second.astype(np.intp)])
 
     @rowwise(ROW, BAND)
     def predict_interval(

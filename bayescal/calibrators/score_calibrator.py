@@ -1,7 +1,5 @@
 """ScoreCalibrator: from one classifier's raw scores to probabilities with posterior bands."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np
@@ -364,8 +362,7 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         """Return the likelier class of each score; of equally likely classes the negative one."""
         log_odds = self.decision_function(scores, prior, covariates=covariates)
         second = log_odds >= 0.0 if self._fit.turned else log_odds > 0.0
-        likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
-        return likelier
+        return np.asarray(self.classes_[second.astype(np.intp)])
 
     @rowwise(ROW, BAND)
     def predict_interval(

@@ -1,7 +1,5 @@
 """Rows of files larger than memory, read by blocks and counted by score and label."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

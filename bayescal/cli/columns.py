@@ -17,8 +17,14 @@ from bayescal.cli.numbers import Formats, NumberFormat, as_numbers
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import validation, weighting
 from bayescal.support.files import file_row
-from bayescal.support.label_words import PAIRS, one_spelling, plain, position_by_words
-from bayescal.support.labels import encode_labels, match_labels
+from bayescal.support.labels import (
+    PAIRS,
+    encode_labels,
+    match_labels,
+    one_spelling,
+    plain,
+    position_by_words,
+)
 from bayescal.support.validation import first_of
 
 if TYPE_CHECKING:
@@ -122,8 +128,7 @@ class ColumnReader:
         if text:
             return cells
         self._refuse(column, strange, "a finite number, as in other rows,", advice)
-        numbers: validation.Floats = values
-        return numbers
+        return np.asarray(values)
 
     def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
         """Return counts or inclusion probabilities; 0 or 1 for rows without a label."""

@@ -14,7 +14,7 @@ import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -359,7 +359,10 @@ Write = Callable[["pd.DataFrame"], None]
 def block_writer(path: Path | IO[str]) -> Iterator[Write]:
     """Yield a function that appends blocks of a table to a Parquet file, or as CSV."""
     if not isinstance(path, Path) or path.suffix.lower() != ".parquet":
-        with _writable(path) as stream:
+        opened: Any = nullcontext(path)  # a stream stays open
+        if isinstance(path, Path):
+            opened = path.open("w", encoding="utf-8", newline="")
+        with opened as stream:
             heads = itertools.chain([True], itertools.repeat(False))
             yield lambda frame: _write_csv(frame, stream, header=next(heads))
         return
@@ -397,16 +400,6 @@ def _write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool) -> None:
     safe: Any = PrintableStream(stream)
     quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     text.to_csv(safe, index=False, header=header, quoting=quoting)
-
-
-@contextmanager
-def _writable(path: Path | IO[str]) -> Iterator[IO[str]]:
-    """Open a file to write; yield a stream as it is, without closing it."""
-    if isinstance(path, Path):
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-    else:
-        yield path
 
 
 # Checks of paths before any work.

@@ -1,7 +1,5 @@
 """Cells of tables as numbers, with a decimal point or comma, or in per cent."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

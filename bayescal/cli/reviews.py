@@ -18,7 +18,7 @@ from bayescal.cli.documents import LABEL, DocumentNames, named_rows
 from bayescal.cli.files import files_of, read_frame
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support.files import ROW
-from bayescal.support.label_words import UNSURE, meanings_of, plain
+from bayescal.support.labels import UNSURE, meanings_of, plain
 from bayescal.support.validation import Floats, first_of
 
 if TYPE_CHECKING:

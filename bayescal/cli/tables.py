@@ -24,7 +24,7 @@ from bayescal.support.validation import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.metrics import CalibrationVerdict, Losses
+    from bayescal.metrics import Losses
     from bayescal.sampling import ReviewEstimate
 
 MOST_TOPICS = 40  # in a table
@@ -318,7 +318,15 @@ def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
     add_columns(table, ["off?"], text=True)
     for topic, verdict in [*named[:-1][:MOST_TOPICS], named[-1]]:
         head = [_text(topic)] if with_topics else []
-        table.add_row(*head, *_verdict_cells(verdict))
+        table.add_row(
+            *head,
+            f"{verdict.documents:,.0f}",
+            f"{verdict.observed:,.0f}",
+            readable(verdict.expected),
+            f"[{verdict.lower:,.0f}, {verdict.upper:,.0f}]",
+            f"{verdict.pvalue:.3f}",
+            "within bands" if verdict.outcome == "uncertain" else CAUSES[verdict.cause],
+        )
     notes = [f"{last.finding} {last.advice}"]
     if with_topics:
         topics = len(named) - 1
@@ -330,17 +338,6 @@ def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
         ]
     title = "Are the probabilities right? Expected positives against the labels of test rows"
     return titled(title, table, *notes)
-
-
-def _verdict_cells(verdict: CalibrationVerdict) -> list[str]:
-    return [
-        f"{verdict.documents:,.0f}",
-        f"{verdict.observed:,.0f}",
-        readable(verdict.expected),
-        f"[{verdict.lower:,.0f}, {verdict.upper:,.0f}]",
-        f"{verdict.pvalue:.3f}",
-        "within bands" if verdict.outcome == "uncertain" else CAUSES[verdict.cause],
-    ]
 
 
 # Reviews: one number with several intervals.

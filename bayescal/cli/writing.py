@@ -23,7 +23,6 @@ from bayescal.cli.files import Write, block_writer, existing_folder, write_frame
 from bayescal.cli.predictions import Calibrated
 from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support import files as run_files
-from bayescal.support import parallel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -313,7 +312,8 @@ def unfinished_run(
             run_files.begin(folder, _record(table, arguments), resume=resume)
         yield folder
     except BaseException:
-        if folder.is_dir() and parallel.keeps_nothing(folder):
+        # Without a result in the memory of `parallel`.
+        if folder.is_dir() and not any(folder.rglob("output.pkl")):
             _remove(folder, made)
         raise
     shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval, tails
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 
 BLOCK_ELEMENTS = 1 << 22
@@ -166,8 +166,7 @@ def _mean_poisson_binomial(p: Floats) -> Floats:
         pmf = pmf[: documents + 1, 0]
         total[: len(pmf)] += pmf.sum(axis=1)
     total = np.maximum(total, 0.0)
-    normalised: Floats = total / total.sum()
-    return normalised
+    return np.asarray(total / total.sum())
 
 
 def _convolved(first: Floats, second: Floats) -> Floats:

@@ -9,7 +9,7 @@ from scipy import special
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_draws, number_of_classes, of_all_classes
 from bayescal.support.intervals import tails
 from bayescal.support.lazy import BAND, ROW, rowwise
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, as_reals, check_fraction, check_same_length
 
 
@@ -125,8 +125,7 @@ def expected_costs(draws: ArrayLike, costs: ArrayLike) -> Floats:
     """
     p = as_draws(draws)
     prices = as_costs(costs, p.shape[1], number_of_classes(p))
-    expected: Floats = np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices)
-    return expected
+    return np.asarray(np.einsum("nc,ndc->nd", of_all_classes(p.mean(axis=0)[None])[0], prices))
 
 
 @rowwise(ROW, BAND, argument=0, axis=1)

@@ -346,8 +346,7 @@ def share_so_far(hits: Floats) -> Floats:
 
 def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
     """Return the mask of recalls at or above the wanted one, up to rounding."""
-    reached: NDArray[np.bool_] = recall >= wanted - SHARE_ROUNDING
-    return reached
+    return np.asarray(recall >= wanted - SHARE_ROUNDING)
 
 
 def probability_reached(positives: ArrayLike, recall: float) -> Floats:

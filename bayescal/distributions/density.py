@@ -1,7 +1,5 @@
 """Programs of `Density`: class densities of a named distribution."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -152,7 +150,10 @@ def density_program(name: str, plain: Mapping[str, Any]) -> ModelProgram:
     def model(score: Any, label: Any) -> pm.Model:
         with pm.Model(coords={"klass": list(KLASS)}) as program:
             prior = pm.Beta("prior", 1.0, 1.0)
-            drawn = {each: _prior(each, priors[each]) for each in free}
+            drawn = {
+                each: distribution_of(own["distribution"])(each, **own["fixed"], dims="klass")
+                for each, own in ((each, priors[each]) for each in free)
+            }
             k = pm.Bernoulli("label", prior, observed=label)
             kind("score", **of_class(k, drawn), observed=score)
         return program
@@ -176,10 +177,6 @@ def density_program(name: str, plain: Mapping[str, Any]) -> ModelProgram:
         standardised=True,
         score_units=IN_SCORE_UNITS.get(plain["distribution"], {}),
     )
-
-
-def _prior(name: str, plain: Mapping[str, Any]) -> Any:
-    return distribution_of(plain["distribution"])(name, **plain["fixed"], dims="klass")
 
 
 def _free(plain: Mapping[str, Any]) -> list[str]:

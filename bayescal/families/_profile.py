@@ -1,7 +1,7 @@
 r"""Scales and widths of densities at a given mode, by the sums of deviations left and right of it.
 
 D_l and D_r are the sums of |x - theta|^p left and right of the mode theta, p the power of the
-sides, N the number of scores, s and t the scales and Z = c (s + t) (see `_density.py`). The
+sides, N the number of scores, s and t the scales and Z = c (s + t) (see `_family.py`). The
 likelihood is Z^-N exp(-(D_l/s^p + D_r/t^p)/p) = (e^(1/p) width)^-N with
 
     width = Z exp(((D_l/s^p + D_r/t^p)/N - 1)/p),
@@ -13,18 +13,18 @@ All sums are built up from one score to the next, as sums of positive terms. The
 (prefix sums S, then N theta - S) cancels when scores lie far from 0 or in distant clumps.
 """
 
-from __future__ import annotations
-
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.families._density import HALF_WIDTH
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 
 Indices = NDArray[np.intp]
+# The integral of exp(-z^p/p) over z > 0, for power p: the mass of a side over its scale and height.
+HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
 
 
 @dataclass(frozen=True)

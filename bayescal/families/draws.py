@@ -65,8 +65,7 @@ class DensityDraws:
             depth = np.multiply(z, quadratic, out=deviation)
             depth += linear
             depth *= z
-        log_density: Floats = np.subtract(peak, depth, out=depth).T
-        return log_density
+        return np.asarray(np.subtract(peak, depth, out=depth).T)
 
     def cdf(self, scores: Floats) -> Floats:
         """Return P(score <= s | class) of every draw, shape (draws, scores)."""
@@ -75,8 +74,7 @@ class DensityDraws:
         deviation = self._of_each(np.stack(x, axis=1)) - self.coefficients[0]
         z = np.maximum(np.stack([-deviation, deviation], axis=1), 0.0) / sides.width
         beyond = sides.share * np.exp(sides.log_beyond(z))
-        values: Floats = np.where(deviation <= 0.0, beyond[:, 0], 1.0 - beyond[:, 1]).T
-        return values
+        return np.asarray(np.where(deviation <= 0.0, beyond[:, 0], 1.0 - beyond[:, 1]).T)
 
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
         """Return `size` raw scores of each draw's density, shape (draws, size)."""
@@ -228,8 +226,7 @@ class _Sides:
         beyond = np.minimum(np.where(left, below - log_share[0], above - log_share[1]), 0.0)
         # A side has half the mass of a whole Gaussian.
         z = np.where(self.exponential, -beyond, -special.ndtri_exp(beyond - np.log(2.0)))
-        deviation: Floats = np.where(left, -z * self.width[0], z * self.width[1])
-        return deviation
+        return np.asarray(np.where(left, -z * self.width[0], z * self.width[1]))
 
     def log_beyond(self, z: Floats) -> Floats:
         """Return the log share of a side beyond z widths."""
@@ -246,8 +243,7 @@ def _gaussian_distance(away: Floats, width: Floats) -> Floats:
         u += step
         if np.all(np.abs(step) <= ROUNDING * away):
             break
-    distance: Floats = square * np.tanh(u)
-    return distance
+    return np.asarray(square * np.tanh(u))
 
 
 # Monotonicity of log-odds of two-sided densities.
@@ -306,16 +302,14 @@ def warp(scores: Floats, centre: float, asinh_scale: float) -> Floats:
     """Return warped scores, in score units near the centre."""
     if math.isinf(asinh_scale):
         return scores
-    out: Floats = centre + asinh_scale * np.arcsinh((scores - centre) / asinh_scale)
-    return out
+    return np.asarray(centre + asinh_scale * np.arcsinh((scores - centre) / asinh_scale))
 
 
 def unwarp(warped: Floats, centre: float, asinh_scale: float) -> Floats:
     """Return raw scores of warped ones, the inverse of `warp`."""
     if math.isinf(asinh_scale):
         return warped
-    out: Floats = centre + asinh_scale * np.sinh((warped - centre) / asinh_scale)
-    return out
+    return np.asarray(centre + asinh_scale * np.sinh((warped - centre) / asinh_scale))
 
 
 def standardise(scores: Floats, centre: float, spread: float, asinh_scale: float) -> Floats:

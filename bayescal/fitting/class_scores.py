@@ -1,7 +1,5 @@
 """Checked scores of several exclusive classes as natural log-probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -32,7 +32,7 @@ from bayescal.fitting.results.tree import CLUSTERS, Fit
 from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation, weighting
 from bayescal.support.labels import as_labels, check_no_dates
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import one_blas_thread
 from bayescal.support.validation import Floats, Integers
 
 OBSERVED, SAMPLER = "observed_data", "sample_stats"

@@ -166,8 +166,7 @@ def _drawn(coefficient: Floats, prior: Floats, names: NDArray[Any] | None = None
 
 def _base_rate(data: BinaryScores, draws: int, rng: np.random.Generator) -> Floats:
     plus = data.total(True)
-    drawn: Floats = rng.beta(1.0 + plus, 1.0 + data.total() - plus, draws)
-    return drawn
+    return np.asarray(rng.beta(1.0 + plus, 1.0 + data.total() - plus, draws))
 
 
 def _average_groups(

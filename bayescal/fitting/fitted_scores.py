@@ -35,8 +35,8 @@ from bayescal.inference.design_effect import DesignEffect, design_effect
 from bayescal.metrics.scores import losses
 from bayescal.support import validation, weighting
 from bayescal.support.labels import match_labels
-from bayescal.support.numerics import probability
-from bayescal.support.parallel import one_blas_thread, workers
+from bayescal.support.numerics import one_blas_thread, probability
+from bayescal.support.parallel import workers
 from bayescal.support.score_checks import score_problems, swapped_classes, warn_of_scores
 from bayescal.support.validation import Floats
 

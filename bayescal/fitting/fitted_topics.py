@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting import settings
 from bayescal.fitting.engines.combination import GROUP as LEVELS
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters, resolve
-from bayescal.fitting.engines.exact.left_out import MOST_DRAWS
 from bayescal.fitting.engines.pooled import engine
 from bayescal.fitting.engines.pooled.combination import (
     DENSITIES,
@@ -32,11 +32,11 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     read_hyperparameters,
 )
 from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
-from bayescal.fitting.parts.combination import COMBINED
+from bayescal.fitting.parts.combination import COMBINED, findings
 from bayescal.fitting.parts.configured import AUTO, NUTS, OwnPart
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
+from bayescal.fitting.parts.log_odds import MONOTONE_PATHS, densities_paths
 from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, POSTERIOR, Reading, all_paths
-from bayescal.fitting.parts.pooled import MONOTONE_PATHS, densities_paths
 from bayescal.fitting.posterior import pack
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import TopicProblem
@@ -53,8 +53,7 @@ from bayescal.fitting.results.tree import Fit, Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, Cells, TopicScores, check_alike, read_topics
 from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation
-from bayescal.support.numerics import probability
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import one_blas_thread, probability
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import Floats
 
@@ -209,8 +208,12 @@ class FittedTopics(Fit[TopicParameters]):
 
     @cached_property
     def problems_of_draws(self) -> list[tuple[str, ...]]:
-        """The problems of each topic's draws."""
-        return diagnostics.problems_by_topic(self.groups)
+        """The problems of each topic's draws, including the shared parts' problems."""
+        found = findings(self.groups)
+        return [
+            tuple(each.text() for each in found if each.topics is None or each.topics[k])
+            for k in range(self.names.size)
+        ]
 
     @cached_property
     def efficiency(self) -> Floats:

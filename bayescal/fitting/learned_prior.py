@@ -19,8 +19,7 @@ from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, moments
 from bayescal.fitting.scores import read_binary_scores, together
 from bayescal.support.files import digest, whole_file
-from bayescal.support.numerics import units_of
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import one_blas_thread, units_of
 from bayescal.support.validation import check_choice, generator
 
 SHIPPED = Path(__file__).with_name("populations.json")

@@ -12,8 +12,8 @@ from bayescal.families import FAMILIES, Family
 from bayescal.fitting.engines.exact.engine import DensitySides
 from bayescal.fitting.parts import part
 from bayescal.fitting.parts.densities import shapes
+from bayescal.fitting.parts.log_odds import PooledDensities
 from bayescal.fitting.parts.part import Groups, Reading
-from bayescal.fitting.parts.pooled import PooledDensities
 from bayescal.fitting.posterior import Posterior, unpack
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance

@@ -86,10 +86,18 @@ def read_options(parameters: ScoreParameters) -> Options:
         raise ValueError(f"parts={parameters.parts!r} needs inference='exact', got {inference!r}.")
     for part in of_parts.values():
         part.check(inference)
-        _check_hyperparameters(part)
+        known = PARTS[part.name].hyperparameters
+        if unknown := sorted(set(part.given_hyperparameters()) - known):
+            raise ValueError(
+                f"prior_knowledge of {type(part).__name__} may hold {', '.join(sorted(known))}; got"
+                f" {', '.join(map(repr, unknown))}."
+            )
     densities = of_parts[Densities.name]
     assert isinstance(densities, Densities)  # noqa: S101
     families = _families(densities.family, inference)
+    averaging = densities.averaging
+    if averaging == AUTO:
+        averaging = "stacking" if parts == (Densities.name,) else "evidence"
     several = len(parts) + len(own) > 1
     combined, lapse = several or parts == (COMBINED,), read_lapse(parameters.lapse)
     reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
@@ -132,7 +140,7 @@ def read_options(parameters: ScoreParameters) -> Options:
         rng=generator(parameters.random_state),
         families=families,
         warps={name: part.asinh_scales() for name, part in of_parts.items()},
-        averaging=_averaging(densities.averaging, parts),
+        averaging=averaging,
         hyperparameters={name: part.given_hyperparameters() for name, part in of_parts.items()},
         combined=combined,
         draws=int(parameters.draws),
@@ -310,13 +318,6 @@ def _program_of(family: Family) -> ProgramRecord:
     return record
 
 
-def _averaging(asked: str, parts: tuple[str, ...]) -> str:
-    """Return the averaging of families: "auto" is stacking for densities alone."""
-    if asked != AUTO:
-        return asked
-    return "stacking" if parts == (Densities.name,) else "evidence"
-
-
 def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
     """Raise ValueError for the identity on raw scores, or as the only part."""
     if IDENTITY_PART.name not in parts:
@@ -330,15 +331,6 @@ def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
         raise ValueError(
             f"parts with {IDENTITY_PART.name!r} need scores_are='log_odds' or 'probabilities': raw"
             " scores are no log-odds."
-        )
-
-
-def _check_hyperparameters(part: ConfiguredPart) -> None:
-    known = PARTS[part.name].hyperparameters
-    if unknown := sorted(set(part.given_hyperparameters()) - known):
-        raise ValueError(
-            f"prior_knowledge of {type(part).__name__} may hold {', '.join(sorted(known))}; got"
-            f" {', '.join(map(repr, unknown))}."
         )
 
 

@@ -1,7 +1,5 @@
 """Chains: Hamiltonian Monte Carlo around a normal approximation, and diagnostics of samplers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The design effect of clusters: how many dependent documents count as one independent one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Grids that resolve a density: nodes with negligible mass are never evaluated."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable

@@ -136,8 +136,7 @@ class StudentT:
         """Return draws of shape (size, d)."""
         gaussian = rng.standard_normal((size, self.mean.size)) @ self.root.T
         stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, size))
-        draws: Floats = self.mean + stretch[:, None] * gaussian
-        return draws
+        return np.asarray(self.mean + stretch[:, None] * gaussian)
 
     def log_density(self, points: Floats) -> Floats:
         """Return the log density at points of shape (m, d)."""
@@ -168,13 +167,11 @@ def _log_densities(mean: Floats, root: Floats, points: Floats) -> Floats:
     )
     log_volume = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
     square = np.einsum("...ij,...ij->...i", standard, standard)
-    log: Floats = (constant - log_volume)[..., None] - power * np.log1p(square / FREEDOM)
-    return log
+    return np.asarray((constant - log_volume)[..., None] - power * np.log1p(square / FREEDOM))
 
 
 def _standardised(mean: Floats, root: Floats, points: Floats) -> Floats:
-    standard: Floats = (points - mean[..., None, :]) @ np.swapaxes(np.linalg.inv(root), -2, -1)
-    return standard
+    return np.asarray((points - mean[..., None, :]) @ np.swapaxes(np.linalg.inv(root), -2, -1))
 
 
 @dataclass(frozen=True)
@@ -195,8 +192,7 @@ class Sample:
 
     def resample(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return draws of equal weight in random order, by systematic resampling."""
-        chosen: Floats = self.points[systematic(np.exp(self.log_weight), draws, rng)]
-        return chosen
+        return np.asarray(self.points[systematic(np.exp(self.log_weight), draws, rng)])
 
 
 @dataclass(frozen=True)

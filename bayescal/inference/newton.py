@@ -165,14 +165,12 @@ def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> 
 
     equal = np.full(members, 1.0 / members)
     w = climb(equal, value, newton, tolerance=GOOD_DECREMENT * total, steps=100, rise=0.25)
-    weights: Floats = w / w.sum()
-    return weights
+    return np.asarray(w / w.sum())
 
 
 def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Floats:
     """Return log p(y) of documents, natural logarithm, from log-odds that broadcast against y."""
-    scores: Floats = special.log_expit(np.where(positive, log_odds, -log_odds))
-    return scores
+    return np.asarray(special.log_expit(np.where(positive, log_odds, -log_odds)))
 
 
 def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -294,5 +292,4 @@ class NormalPosterior:
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return draws of the coefficients, (draws, coefficients)."""
-        drawn: Floats = self.mode + rng.standard_normal((draws, self.mode.size)) @ self.root.T
-        return drawn
+        return np.asarray(self.mode + rng.standard_normal((draws, self.mode.size)) @ self.root.T)

@@ -11,8 +11,6 @@ Its distribution under uniform ranks is simulated. The p-value of observed ranks
 simulated gammas that are no larger.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -47,9 +47,7 @@ def _read(y_true: ArrayLike, log10_lr: ArrayLike) -> _Counts:
     return _Counts(np.sort(lr[~positive]), np.sort(lr[positive]))
 
 
-def elub(
-    y_true: ArrayLike, log10_lr: ArrayLike, *, step: float | None = STEP
-) -> LikelihoodRatioBounds:
+def elub(y_true: ArrayLike, log10_lr: ArrayLike, *, step: float = STEP) -> LikelihoodRatioBounds:
     """Return the empirical lower and upper bounds of LRs, in log10; lower <= 0 <= upper.
 
     One misleading LR is added to each class: infinity to the negatives and 0 to the positives. At a
@@ -61,9 +59,8 @@ def elub(
     ----------
     y_true, log10_lr
         As in `cllr`.
-    step : float or None
-        Distance of the thresholds tried, in log10; the last one within the range is a bound. None
-        solves for the exact bounds.
+    step : float
+        Distance of the thresholds tried, in log10; the last one within the range is a bound.
 
     References
     ----------
@@ -77,8 +74,6 @@ def elub(
     0.17
     """
     counts = _read(y_true, log10_lr)
-    if step is None:
-        return LikelihoodRatioBounds(0.0 - _exact_elub(counts.mirrored()), _exact_elub(counts))
     check_positive(step=step)
     high = min(counts.values[-1], np.log10(counts.negative.size + 1.0))
     low = max(counts.values[0], -np.log10(counts.positive.size + 1.0))
@@ -91,18 +86,6 @@ def elub(
     upper = np.min(t[(steps >= 0) & useless] - step, initial=t[-1])
     lower = np.max(t[(steps <= 0) & useless] + step, initial=t[0])
     return LikelihoodRatioBounds(min(float(lower), 0.0), max(float(upper), 0.0))
-
-
-def _exact_elub(counts: _Counts) -> float:
-    """Return the first threshold t >= 0 beyond which decisions by the LRs cost more than 1."""
-    start = np.unique(np.append(counts.values[counts.values > 0.0], 0.0))
-    false, true = counts.above(start)
-    with np.errstate(divide="ignore"):
-        share = np.log10(true / (counts.positive.size + 1.0))
-    limit = share - np.log10((false + 1.0) / (counts.negative.size + 1.0))
-    end = np.append(start[1:], np.inf)
-    crossed = np.flatnonzero(limit < end)
-    return float(max(start[crossed[0]], limit[crossed[0]]))
 
 
 def invariance_bounds(y_true: ArrayLike, log10_lr: ArrayLike) -> LikelihoodRatioBounds:
@@ -135,19 +118,13 @@ def invariance_bounds(y_true: ArrayLike, log10_lr: ArrayLike) -> LikelihoodRatio
     return LikelihoodRatioBounds(min(lower, 0.0), max(upper, 0.0))
 
 
-def _log_ratio(counts: _Counts, negative: Floats, positive: Floats) -> Floats:
-    """Return the log10 ratio of Jeffreys estimates, positives over negatives."""
-    ratio: Floats = np.log10((positive + 0.5) / (counts.positive.size + 1.0)) - np.log10(
-        (negative + 0.5) / (counts.negative.size + 1.0)
-    )
-    return ratio
-
-
 def _first_failure(counts: _Counts) -> float:
     """Return the first t > 0 at which LRs of 10^t or more occur less often than they claim."""
     # Counts of LRs >= t are constant on (start, end].
     start = np.unique(np.append(counts.values[counts.values > 0.0], 0.0))
-    limit = _log_ratio(counts, *counts.above(start))
+    false, true = counts.above(start)
+    share = np.log10((true + 0.5) / (counts.positive.size + 1.0))
+    limit = share - np.log10((false + 0.5) / (counts.negative.size + 1.0))
     end = start[1:]
     crossed = np.flatnonzero(limit[:-1] < end)
     if not crossed.size:

@@ -1,7 +1,5 @@
 """Curves of a validation: Tippett, PAV, cross-entropy, stated against observed LRs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -122,5 +120,4 @@ def _bins(compared: Comparisons, bins: int) -> NDArray[np.intp]:
     """Return the bin of each comparison; equal LRs are in one bin."""
     values, group = np.unique(compared.log10_lr, return_inverse=True)
     passed = np.cumsum(np.bincount(group, compared.share, values.size)) / 2.0
-    bin_of: NDArray[np.intp] = np.minimum((passed - 1e-9) * bins, bins - 1).astype(np.intp)[group]
-    return bin_of
+    return np.asarray(np.minimum((passed - 1e-9) * bins, bins - 1).astype(np.intp)[group])

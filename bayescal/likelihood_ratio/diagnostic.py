@@ -1,7 +1,5 @@
 """Diagnostic tests: likelihood ratios of a positive and of a negative result, with bands."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +70,7 @@ class DiagnosticRatios:
             (each.value, each.lower, each.upper)
             for each in (self.log10_positive, self.log10_negative)
         ]
-        probability: Floats = special.expit(special.logit(prevalence) + LN10 * np.array(rows))
-        return probability
+        return np.asarray(special.expit(special.logit(prevalence) + LN10 * np.array(rows)))
 
 
 def diagnostic_ratios(

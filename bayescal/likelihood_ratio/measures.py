@@ -39,8 +39,7 @@ class Comparisons:
     def share(self) -> Floats:
         """Return weights that sum to 1 within each class."""
         totals = [self.weight[self.positive == each].sum() for each in (False, True)]
-        share: Floats = self.weight / np.where(self.positive, totals[1], totals[0])
-        return share
+        return np.asarray(self.weight / np.where(self.positive, totals[1], totals[0]))
 
     @property
     def losses(self) -> Floats:
@@ -50,8 +49,7 @@ class Comparisons:
     def losses_at(self, log10_odds: float) -> Floats:
         """Return losses of posterior odds at some prior odds; (n,), in bits."""
         log_odds = np.log2(10.0) * (self.log10_lr + log10_odds)
-        losses: Floats = np.logaddexp2(0.0, np.where(self.positive, -log_odds, log_odds))
-        return losses
+        return np.asarray(np.logaddexp2(0.0, np.where(self.positive, -log_odds, log_odds)))
 
     def cllr(self) -> float:
         """Return Cllr in bits."""

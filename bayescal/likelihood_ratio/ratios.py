@@ -120,8 +120,7 @@ class LikelihoodRatios:
             raise ValueError(f"prior_odds must be a positive number, got {prior_odds!r}.")
         own = self._in_memory()
         logs = np.column_stack([own.log10, own.lower, own.upper])
-        odds: Floats = prior_odds * 10.0**logs
-        return odds
+        return np.asarray(prior_odds * 10.0**logs)
 
     def _in_memory(self) -> LikelihoodRatios:
         own: dict[str, Any] = {name: as_array(getattr(self, name), name) for name in BY_SCORE}

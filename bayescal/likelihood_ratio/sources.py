@@ -192,8 +192,7 @@ class Jackknife(NamedTuple):
     def error(self) -> Floats:
         """Return the standard error, from the spread of the values about their mean."""
         spread = ((self.without - self.without.mean(axis=0)) ** 2).sum(axis=0)
-        error: Floats = np.sqrt((self.groups - 1.0) / self.groups * spread)
-        return error
+        return np.asarray(np.sqrt((self.groups - 1.0) / self.groups * spread))
 
     def ends(self, level: float) -> tuple[float, float]:
         """Return the ends of Hall's interval, which corrects t for skewness; nan if none."""

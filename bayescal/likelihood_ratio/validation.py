@@ -227,10 +227,18 @@ def validate(
         "elub": elub(compared.positive, compared.log10_lr),
         "invariance": invariance_bounds(compared.positive, compared.log10_lr),
     }
-    positives = int(compared.positive.sum())
+    positives, lr = int(compared.positive.sum()), compared.log10_lr
+    wrong = {
+        "positive": lr < 0.0,
+        "negative": lr > 0.0,
+        "strong positive": lr < -STRONG,
+        "strong negative": lr > STRONG,
+    }
     result = LikelihoodRatioValidation(
         **measures,
-        misleading=_misleading(compared.log10_lr, classes, level),
+        misleading={
+            k: classes[k.endswith("positive")].interval(w, level) for k, w in wrong.items()
+        },
         bounds=bounds,
         bounded_cllr={name: compared.clipped(*each).cllr() for name, each in bounds.items()},
         extremes=_extreme_share(compared) if np.isfinite(measures["devpav"].value) else np.nan,
@@ -281,22 +289,6 @@ def _extreme_share(compared: Comparisons) -> float:
     low, inner_low = np.quantile(positive, [0.0, MOST_MISLEADING])
     inner_high, high = np.quantile(negative, [1.0 - MOST_MISLEADING, 1.0])
     return float(1.0 - max(inner_high - inner_low, 0.0) / (high - low))
-
-
-def _misleading(
-    lr: Floats, classes: Mapping[bool, ClassShares], level: float
-) -> dict[str, Interval]:
-    """Return the shares of misleading LRs; see `LikelihoodRatioValidation`."""
-    wrong = {
-        "positive": lr < 0.0,
-        "negative": lr > 0.0,
-        "strong positive": lr < -STRONG,
-        "strong negative": lr > STRONG,
-    }
-    return {
-        name: classes[name.endswith("positive")].interval(each, level)
-        for name, each in wrong.items()
-    }
 
 
 def cross_validated(

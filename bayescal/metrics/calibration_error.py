@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft, special
+from scipy import fft
 
 from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.metrics.reliability import STRATEGIES, Bins, bin_outcomes
 from bayescal.support.condensing import from_counts
 from bayescal.support.validation import Floats, check_choice, check_flag
 
-NORMS = ("l1", "l2", "max")
+NORMS = ("l1", "l2")
 
 
 @from_counts("y_prob", "y_true")
@@ -30,23 +30,21 @@ def calibration_error(
 
     With w_b the share of the documents in bin b and d_b their mean probability less their share of
     positives: "l1", the expected calibration error, sum_b w_b |d_b|; "l2", the root of
-    sum_b w_b d_b^2; "max", the largest |d_b|.
+    sum_b w_b d_b^2. `smooth_calibration_error` needs no bins.
 
     Parameters
     ----------
     y_true, y_prob : array-like of shape (n,)
         As in `log_loss`. For several classes see `top_label`.
     n_bins : int
-        Number of bins; for "sweep", the largest number tried.
-    strategy : {"quantile", "uniform", "sweep"}
-        Bins with equal numbers of documents; bins of equal width; or, for "sweep", the most bins
-        with equal numbers of documents and rising shares of positives.
-    norm : {"l1", "l2", "max"}
+        Number of bins.
+    strategy : {"quantile", "uniform"}
+        Bins with equal numbers of documents, or of equal width.
+    norm : {"l1", "l2"}
         See above. No norm is a proper score: constant probabilities may have error 0.
     debias : bool
-        Whether to subtract the contribution of chance, down to 0: for "l2" the variance of each
-        bin's share in bins of more than one document, for "l1" the bias of |d_b| if the observed
-        errors were the true ones. Not for "max".
+        Whether to subtract the contribution of chance from "l2", down to 0: the variance of each
+        bin's share in bins of more than one document.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for, in `debias` too.
     inclusion : array-like of shape (n,), optional
@@ -54,9 +52,7 @@ def calibration_error(
 
     References
     ----------
-    A. Kumar, P. Liang and T. Ma, *Verified uncertainty calibration*, NeurIPS 2019, definition 5.1
-    and appendix. R. Roelofs et al., *Mitigating bias in calibration error estimation*, AISTATS
-    2022, algorithm 1 ("sweep").
+    A. Kumar, P. Liang and T. Ma, *Verified uncertainty calibration*, NeurIPS 2019, definition 5.1.
 
     Examples
     --------
@@ -65,22 +61,19 @@ def calibration_error(
     """
     check_choice("norm", norm, NORMS)
     check_flag(debias=debias)
-    check_choice("strategy", strategy, (*STRATEGIES, "sweep"))
+    check_choice("strategy", strategy, STRATEGIES)
+    if debias and norm != "l2":
+        raise ValueError(f"debias needs norm='l2', got {norm!r}.")
     outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=debias)
-    sweeping = strategy == "sweep"
-    bins = _sweep(outcomes, n_bins) if sweeping else bin_outcomes(outcomes, n_bins, strategy)
+    bins = bin_outcomes(outcomes, n_bins, strategy)
     share = bins.weight / bins.weight.sum()
     error = np.abs(bins.prob_pred - bins.prob_true)
     if debias:
-        return _debiased(bins, share, error, norm)
-    if norm == "max":
-        return float(error.max())
+        return _debiased(bins, share, error)
     return float(share @ error) if norm == "l1" else math.sqrt(share @ error**2)
 
 
-def _debiased(bins: Bins, share: Floats, error: Floats, norm: str) -> float:
-    if norm == "max":
-        raise ValueError("norm='max' has no debiased form: use 'l1' or 'l2'.")
+def _debiased(bins: Bins, share: Floats, error: Floats) -> float:
     several = bins.size > 1.0
     if not several.any():
         raise ValueError(
@@ -88,30 +81,8 @@ def _debiased(bins: Bins, share: Floats, error: Floats, norm: str) -> float:
             " documents."
         )
     variance = bins.prob_true * (1.0 - bins.prob_true)
-    if norm == "l2":
-        chance = variance[several] / (bins.size[several] - 1.0)
-        return math.sqrt(max(float(share[several] @ (error[several] ** 2 - chance)), 0.0))
-    sd = np.sqrt(variance / bins.size)
-    return max(float(share @ (2.0 * error - _mean_of_folded_normal(error, sd))), 0.0)
-
-
-def _mean_of_folded_normal(mean: Floats, sd: Floats) -> Floats:
-    """Return E|X| of X ~ Normal(mean >= 0, sd)."""
-    z = np.divide(mean, sd, out=np.full_like(mean, np.inf), where=sd > 0.0)
-    density = np.exp(-0.5 * z**2) * math.sqrt(2.0 / math.pi)
-    folded: Floats = sd * density + mean * (1.0 - 2.0 * special.ndtr(-z))
-    return folded
-
-
-def _sweep(outcomes: Forecasts, most: int) -> Bins:
-    """Return the most bins with rising shares of positives, found by increasing their number."""
-    best = bin_outcomes(outcomes, 1, "quantile")
-    for n_bins in range(2, most + 1):
-        bins = bin_outcomes(outcomes, n_bins, "quantile")
-        if (np.diff(bins.prob_true) < 0.0).any():
-            break
-        best = bins
-    return best
+    chance = variance[several] / (bins.size[several] - 1.0)
+    return math.sqrt(max(float(share[several] @ (error[several] ** 2 - chance)), 0.0))
 
 
 CELLS = 8192  # of [0, 1]; the smooth error is accurate to the width of one

@@ -72,8 +72,7 @@ def clipped_log_odds(p: ArrayLike) -> Floats:
 
 
 def _kernel(a: Floats, b: Floats) -> Floats:
-    kernel: Floats = np.exp(-0.5 * (np.subtract.outer(a, b) / LENGTH) ** 2)
-    return kernel
+    return np.asarray(np.exp(-0.5 * (np.subtract.outer(a, b) / LENGTH) ** 2))
 
 
 # The matrix R with R R' the inverse of the kernel of the centres.
@@ -112,8 +111,7 @@ class LogOddsFrame:
     def bends(self, log_odds: Floats) -> Floats:
         """Return features with standard normal coefficients, whose sum is g; shape (n, 10)."""
         z = np.clip((log_odds - self.mean) / self.sd, -REACH, REACH)
-        bends: Floats = _kernel(z, CENTRES) @ WHITENING
-        return bends
+        return np.asarray(_kernel(z, CENTRES) @ WHITENING)
 
 
 MOST_CELLS = 4000  # with more documents, similar log-odds share a cell

@@ -1,7 +1,5 @@
 """Rao's test that the probabilities of several classes are right."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The verdict on the probabilities of several exclusive classes; every document counts once."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,16 +140,6 @@ class Verdict(ABC):
             "uncertain": "they are off, but the right ones may lie within the bands",
             "off": "they are off" + ", and right ones lie outside the bands" * self.with_bands,
         }[self.outcome]
-
-
-def sign_test(
-    a_wins: int, b_wins: int, alternative: Literal["two-sided", "greater"] = "two-sided"
-) -> float:
-    """Return the p-value of the exact sign test on the decisions that two methods differ on."""
-    from scipy.stats import binomtest
-
-    n = int(a_wins + b_wins)
-    return float(binomtest(int(a_wins), n, alternative=alternative).pvalue) if n else 1.0
 
 
 class SpiegelhalterTest(NamedTuple):

@@ -111,8 +111,7 @@ def recalibrate(y: Floats, weight: Floats) -> Floats:
     """Return the isotonic regression of shares of positives."""
     from sklearn.isotonic import isotonic_regression
 
-    fitted: Floats = isotonic_regression(y, sample_weight=weight)
-    return fitted
+    return np.asarray(isotonic_regression(y, sample_weight=weight))
 
 
 def _sums(of: NDArray[np.intp], values: Floats) -> Floats:

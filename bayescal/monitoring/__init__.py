@@ -3,10 +3,10 @@
 `audit` judges somebody else's probabilities by outcomes, `labels_needed` plans such an audit, and
 `Recalibrator` corrects them as far as the labels require. `foresee` judges them by unlabelled
 scores. `DriftMonitor` watches labels that follow the probabilities, by a running Bayes factor;
-Ville's inequality bounds its false alarms. `estimate_prior` and `prior_by_em` estimate the class
-prior of a new collection from its unlabelled scores, and `estimate_shares` the shares of several
-classes. Every function raises a ValueError if an argument is not as described or a calibrator has
-no posterior. Parameters `level` are posterior probabilities of intervals.
+Ville's inequality bounds its false alarms. `estimate_prior` estimates the class prior of a new
+collection from its unlabelled scores, and `estimate_shares` the shares of several classes. Every
+function raises a ValueError if an argument is not as described or a calibrator has no posterior.
+Parameters `level` are posterior probabilities of intervals.
 """
 
 from bayescal.calibrators.recalibrator import Recalibrator as Recalibrator
@@ -19,10 +19,8 @@ from bayescal.monitoring.drift import DriftMonitor as DriftMonitor
 from bayescal.monitoring.foresight import Foresight as Foresight
 from bayescal.monitoring.foresight import foresee as foresee
 from bayescal.monitoring.heart_disease import load_heart_disease as load_heart_disease
-from bayescal.monitoring.prior_shift import PriorByEM as PriorByEM
 from bayescal.monitoring.prior_shift import PriorPosterior as PriorPosterior
 from bayescal.monitoring.prior_shift import estimate_prior as estimate_prior
-from bayescal.monitoring.prior_shift import prior_by_em as prior_by_em
 from bayescal.monitoring.running_evidence import CHANGES as CHANGES
 from bayescal.monitoring.running_evidence import Change as Change
 from bayescal.monitoring.sample_size import labels_needed as labels_needed

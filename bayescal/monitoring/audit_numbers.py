@@ -100,8 +100,7 @@ class AuditCurves:
     def benefit(self, treated: NDArray[np.bool_], odds: float) -> Floats:
         """Return draws of the net benefit of treating some cells, (draws,)."""
         w, c = self.weight[:, treated], self.true[:, treated]
-        benefit: Floats = (w * (c - (1.0 - c) * odds)).sum(axis=1)
-        return benefit
+        return np.asarray((w * (c - (1.0 - c) * odds)).sum(axis=1))
 
 
 def counted_benefits(
@@ -187,8 +186,7 @@ def _above(gain: Floats, treated: Floats, first: NDArray[np.intp], thresholds: F
         each[:, -1:] - np.where(first > 0, each[:, below], 0.0) for each in (gain, treated)
     )
     odds = thresholds / (1.0 - thresholds)
-    benefit: Floats = positives - (all_of_them - positives) * odds
-    return benefit
+    return np.asarray(positives - (all_of_them - positives) * odds)
 
 
 def error_sizes(drawn: AuditCurves, level: float) -> dict[str, Interval]:

@@ -1,7 +1,5 @@
 """Data and rows of the page of an audit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import xarray as xr

@@ -159,13 +159,6 @@ class Audit:
         lines = [self.advice, *self._explained(), *self.notes]
         return "\n".join(lines)
 
-    @property
-    def _state(self) -> str:
-        """Return the state of the answer on the page."""
-        if self.explanation != AS_IS:
-            return "warning"
-        return "unknown" if self.reserve else "good"
-
     def _explained(self) -> list[str]:
         numbers, level = self.numbers, percent(self.level)
         shares = ", ".join(
@@ -292,6 +285,7 @@ class Audit:
             data["sites"] = {
                 name: audit_page.site_changes(self.sites, name) for name in ("shift", "slope")
             }
+        state = "unknown" if self.reserve else "good"
         finite = {name: x for name, x in self.numbers.items() if math.isfinite(x.value)}
         return write_page(
             Path(path),
@@ -300,7 +294,7 @@ class Audit:
             title=title,
             level=self.level,
             run={"Versions": versions(), "Data": {hashed: digest.hexdigest()}, **(run or {})},
-            answer=Answer(self._state, advice, ""),
+            answer=Answer(state if self.explanation == AS_IS else "warning", advice, ""),
             answer_lines=lines,
             more_labels=self.more_labels,
             noun=self.noun,

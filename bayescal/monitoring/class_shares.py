@@ -11,7 +11,7 @@ from bayescal.inference.importance import StudentT
 from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.support import validation
 from bayescal.support.intervals import tails
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, generator
 
 LEAST_CURVATURE = 0.05  # of the log density by log-ratios

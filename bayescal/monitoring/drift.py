@@ -16,7 +16,7 @@ from scipy import special
 from bayescal.monitoring.running_evidence import CHANGES, Change, Changed, Label
 from bayescal.support import validation
 from bayescal.support.labels import match_labels, negative_and_positive
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ DRAWS = 400
 RATIO_WIDTH = 0.4  # wanted width of the interval of observed over expected
 FEWEST_SCORES = 10
 DECISIVE = 20.0  # Bayes factor that speaks for a reading
-CASE_MIX, LABEL_SHIFT = READINGS = ("case mix", "label shift")
+CASE_MIX, LABEL_SHIFT = ("case mix", "label shift")
 BOTH, OPEN = "both", "open"
 MEANING = (
     "Case mix: it changed, and P(positive | score) is as it was (covariate shift). Label shift:"
@@ -266,12 +266,16 @@ def foresee(
         reading: {name: _interval(each, level) for name, each in own.items()}
         for reading, own in draws.items()
     }
-    differing = () if refuted else _differing(draws[CASE_MIX], draws[LABEL_SHIFT], level)
+    differing = []
+    for name, other in draws.get(LABEL_SHIFT, {}).items():
+        gap = _interval(draws[CASE_MIX][name] - other, level)
+        if gap.lower > 0.0 or gap.upper < 0.0:
+            differing.append(name)
     evidence = log_bayes_factor(calibrator, new, old, effects)
     return Foresight(
         reading=_reading(evidence, refuted, bool(differing)),
         numbers={LABEL_SHIFT: {}, **numbers} if refuted else numbers,
-        differing=differing,
+        differing=tuple(differing),
         log_bayes_factor=evidence,
         refuted=refuted,
         pvalue=pvalue,
@@ -359,12 +363,6 @@ def _metrics(
         name = getattr(metric, "__name__", "metric")
         draws[name] = np.array([float(metric(each.astype(float), p)) for each in drawn])
     return draws
-
-
-def _differing(one: dict[str, Floats], other: dict[str, Floats], level: float) -> tuple[str, ...]:
-    """Return the metrics whose difference, curve by curve, has an interval without 0."""
-    gaps = {name: _interval(each - other[name], level) for name, each in one.items()}
-    return tuple(name for name, gap in gaps.items() if gap.lower > 0.0 or gap.upper < 0.0)
 
 
 def _interval(draws: Floats, level: float) -> Interval:

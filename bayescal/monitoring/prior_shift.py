@@ -11,9 +11,9 @@ from bayescal.inference.design_effect import effect_on_scores
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, generator
-from bayescal.support.weighting import either_weights, read_clusters
+from bayescal.support.weighting import read_clusters
 
 FARTHEST = 36.0  # log-odds are clipped, where probabilities round to 0 or 1
 MOST_SCORES = 2000
@@ -188,122 +188,3 @@ def estimate_prior(
     with np.errstate(divide="ignore"):
         log_ratio = special.logit(p[kept])
     return posterior_of(log_ratio, counts / effect, a, b, level, random_state)
-
-
-GAP, MOST_ITERATIONS = 1e-13, 10_000  # of the mean log likelihood, in nats
-
-
-@dataclass(frozen=True)
-class PriorByEM:
-    """The likeliest class prior.
-
-    Attributes
-    ----------
-    prior : float or array of shape (classes,)
-        P(+), or for several classes the probability of each.
-    iterations : int
-        Number of steps.
-    gap : float
-        Upper bound of the mean log likelihood's distance from its maximum, in nats.
-    """
-
-    prior: float | Floats
-    iterations: int
-    gap: float
-
-
-def prior_by_em(
-    y_prob: ArrayLike,
-    prior: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    inclusion: ArrayLike | None = None,
-) -> PriorByEM:
-    """Return the class prior of new documents that makes their calibrated probabilities likeliest.
-
-    As in `estimate_prior`, label shift is assumed.
-    The fixed point of Saerens's expectation maximisation, new prior_c = mean_i P(c | s_i, new
-    prior), which maximises the concave log likelihood sum_i log sum_c new_c P(c | s_i)/old_c; it
-    may be exactly 0 or 1. Two steps at a time are extrapolated (SQUAREM), and the search ends by a
-    bound on the distance from the maximum, since EM steps are small far from it if classes overlap.
-
-    Parameters
-    ----------
-    y_prob : array-like of shape (n,) or (n, classes)
-        Calibrated probabilities of new documents, P(+) or of every class.
-    prior : float or array-like of shape (classes,)
-        The class prior of `y_prob`: of the collection fitted, or as passed as `prior=`.
-    sample_weight, inclusion : array-like of shape (n,), optional
-        As in `bayescal.metrics.log_loss`.
-
-    References
-    ----------
-    M. Saerens, P. Latinne and C. Decaestecker, *Adjusting the outputs of a classifier to new a
-    priori probabilities*, Neural Computation 2002. R. Varadhan and C. Roland, Scandinavian Journal
-    of Statistics 2008 (SQUAREM).
-
-    Examples
-    --------
-    >>> found = prior_by_em([0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], prior=0.5)
-    >>> round(found.prior, 4)
-    0.1875
-    """
-    p, old, binary = _read_probabilities(y_prob, prior)
-    weight = either_weights(sample_weight, inclusion, p.shape[0])
-    if weight is not None:
-        # Documents of weight 0 may be impossible if the prior is 0 or 1.
-        p, weight = p[weight > 0.0], weight[weight > 0.0]
-    share = np.full(p.shape[0], 1.0 / p.shape[0]) if weight is None else weight / weight.sum()
-    ratio = p / old
-    ratio /= ratio.max(axis=1, keepdims=True)
-    new, iterations, gap = _maximise(ratio, share, old)
-    return PriorByEM(float(new[1]) if binary else new, iterations, gap)
-
-
-def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats, bool]:
-    p = validation.as_reals(y_prob, "y_prob")
-    binary = p.ndim == 1
-    shape, tolerance = (("n",), None) if binary else (("n", "classes"), 1e-6)
-    p = validation.probabilities_of_shape(p, "y_prob", *shape, tolerance=tolerance)
-    old = validation.as_reals(prior, "prior")
-    if binary:
-        p = np.stack([1.0 - p, p], axis=1)
-    if old.ndim == 0 and p.shape[1] == 2:
-        old = np.array([1.0 - old, old])
-    if old.shape != p.shape[1:] or not (old.min() > 0.0 and abs(old.sum() - 1.0) < 1e-6):
-        raise ValueError(
-            f"prior must be P(+), or {p.shape[1]} positive numbers that sum to 1, one a class, got"
-            f" {prior!r}."
-        )
-    return p, old, binary
-
-
-def _maximise(ratio: Floats, share: Floats, start: Floats) -> tuple[Floats, int, float]:
-    """Return the prior of the greatest likelihood, iterations, and the bound of the gap."""
-
-    def gains(prior: Floats) -> Floats:
-        # The gradient, by which an EM step multiplies the prior. By concavity the mean log
-        # likelihood cannot rise by more than its largest element minus 1.
-        gain: Floats = (share / (ratio @ prior)) @ ratio
-        return gain
-
-    def value(prior: Floats) -> float:
-        return float(share @ np.log(ratio @ prior))
-
-    prior = start / start.sum()
-    iterations = 0
-    while True:
-        gain = gains(prior)
-        gap = float(gain.max()) - 1.0
-        if gap < GAP or iterations == MOST_ITERATIONS:
-            return prior, iterations, max(gap, 0.0)
-        iterations += 1
-        one = prior * gain
-        two = one * gains(one)
-        step, bend = one - prior, two - 2.0 * one + prior
-        length = np.linalg.norm(step) / max(float(np.linalg.norm(bend)), 1e-300)
-        far = prior + 2.0 * length * step + length**2 * bend
-        # EM steps cannot leave the boundary.
-        far = np.maximum(far, 1e-3 * two)
-        far /= far.sum()
-        prior = far if value(far) > value(two) else two / two.sum()

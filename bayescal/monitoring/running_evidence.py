@@ -37,8 +37,7 @@ class Change:
 
     def log_odds(self, before: Floats, base: float) -> Floats:
         """Return log-odds after each change of the grid, without its shift b; `base` is beta."""
-        after: Floats = base + np.multiply.outer(self.slope, before - base)
-        return after
+        return np.asarray(base + np.multiply.outer(self.slope, before - base))
 
 
 def _nodes(reach: float, points: int) -> tuple[Floats, Floats]:
@@ -51,8 +50,7 @@ def _nodes(reach: float, points: int) -> tuple[Floats, Floats]:
 def scales_density(scales: Mapping[float, float], at: Floats) -> Floats:
     """Return a mixture of normal densities around 0, up to a factor."""
     terms = [share / sd * np.exp(-0.5 * (at / sd) ** 2) for sd, share in scales.items()]
-    density: Floats = np.sum(terms, axis=0)
-    return density
+    return np.asarray(np.sum(terms, axis=0))
 
 
 def _shifts(points: int) -> tuple[Floats, Floats]:
@@ -114,8 +112,7 @@ class Label:
     @cached_property
     def of_curves(self) -> Floats:
         """Return the label's probability by each curve, shape (curves,)."""
-        probability: Floats = special.expit(-self.sign * self.log_odds)
-        return probability
+        return np.asarray(special.expit(-self.sign * self.log_odds))
 
     @cached_property
     def predicted(self) -> float:

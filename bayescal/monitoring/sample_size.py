@@ -1,7 +1,5 @@
 """The number of labels that an audit needs for intervals of a given width."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

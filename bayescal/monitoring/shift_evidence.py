@@ -14,8 +14,6 @@ with the priors of `bayescal.metrics.changes`. Both are logistic regressions of 
 "reference", whose densities need no model.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -76,8 +74,7 @@ def thinned(draws: Floats, most: int) -> Floats:
     """Return at most `most` draws of probabilities, evenly chosen, away from 0 and 1."""
     kept = np.linspace(0, len(draws) - 1, min(most, len(draws))).astype(np.intp)
     tiny = special.expit(-FARTHEST)
-    chosen: Floats = np.clip(draws[kept], tiny, 1.0 - 1e-16)
-    return chosen
+    return np.clip(draws[kept], tiny, 1.0 - 1e-16)
 
 
 def log_bayes_factor(

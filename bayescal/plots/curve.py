@@ -28,12 +28,6 @@ MOST_BINS = 15
 COUNTS = ("positives", "negatives")
 
 
-def default_bins(positive: NDArray[np.bool_]) -> int:
-    """Return the number of bins that the rarer class supports."""
-    rarer = min(int(positive.sum()), int((~positive).sum()))
-    return max(2, min(MOST_BINS, round(2.0 * math.sqrt(rarer))))
-
-
 def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, bins: int) -> Floats:
     """Return inner edges between equal shares of both classes, each of half the weight."""
     distinct, code = np.unique(score, return_inverse=True)
@@ -46,8 +40,7 @@ def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, b
     wanted = np.arange(1, bins) / bins
     after = np.unique(np.searchsorted(passed, wanted - 1e-9))
     after = after[after < distinct.size - 1]
-    middle: Floats = 0.5 * distinct[after] + 0.5 * distinct[after + 1]
-    return middle
+    return np.asarray(0.5 * distinct[after] + 0.5 * distinct[after + 1])
 
 
 def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) -> Floats:
@@ -58,8 +51,7 @@ def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) 
     )
     one_class = holds.sum(axis=0) == 1
     same = (holds[:, 1:] == holds[:, :-1]).all(axis=0)
-    kept: Floats = edges[~(one_class[1:] & one_class[:-1] & same)]
-    return kept
+    return np.asarray(edges[~(one_class[1:] & one_class[:-1] & same)])
 
 
 def empirical_log_odds(
@@ -69,7 +61,9 @@ def empirical_log_odds(
     kept = documents.weights > 0.0
     score, positive = documents.score[kept], documents.positive[kept]
     weight = documents.weights[kept]
-    bins = default_bins(positive) if bins is None else bins
+    if bins is None:  # as many as the rarer class supports
+        rarer = min(int(positive.sum()), int((~positive).sum()))
+        bins = max(2, min(MOST_BINS, round(2.0 * math.sqrt(rarer))))
     edges = balanced_edges(score, positive, weight, bins) if score.size else np.empty(0)
     place = np.searchsorted(_merge_one_sided(edges, score, positive), score)
     found = binned_log_odds(place, BinaryScores(score, positive, weight), curve, level)

@@ -102,8 +102,7 @@ def drawn_queries(
 
 def draw_relevance(probability: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return a draw of the documents' relevance for each draw of their probabilities."""
-    relevant: NDArray[np.bool_] = rng.random(probability.shape) < probability
-    return relevant
+    return np.asarray(rng.random(probability.shape) < probability)
 
 
 def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:

@@ -63,8 +63,7 @@ def search_table(relevant: Floats, nonrelevant: Floats) -> Integers:
     change *= 2.0 / (n_relevant * n_nonrelevant)
     # Rows do not depend on N: tables of a few sizes serve all queries.
     change += _loss_table(n_relevant, 1 << (n_nonrelevant - 1).bit_length())[:n_nonrelevant]
-    best: Integers = change.argmax(axis=1)
-    return best
+    return np.asarray(change.argmax(axis=1))
 
 
 def search_blocks(relevant: Floats, nonrelevant: Floats) -> Integers:
@@ -93,8 +92,7 @@ def _search(relevant: Floats, nonrelevant: Floats, chosen: Integers, possible: s
     change *= 2.0 / (relevant.size * nonrelevant.size)
     # Relative to the last possible r; terms that all r share do not matter.
     change += _losses(chosen + 1, np.arange(possible.start, possible.stop) + 1) / relevant.size
-    best: Integers = change.argmax(axis=1) + possible.start
-    return best
+    return np.asarray(change.argmax(axis=1) + possible.start)
 
 
 @lru_cache(maxsize=TABLES_KEPT)

@@ -1,7 +1,5 @@
 """Tables and answers of a report: the verdict on the probabilities, documents to read, topics."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The report of several exclusive classes."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Weight of evidence: the quality of likelihood ratios, as a section and as a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy import special, stats
 
 from bayescal.fitting.curves.curves import Curve, Prior
 from bayescal.fitting.problems.problem import FittedProblem, binned_log_odds
-from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import BinaryScores, read_cells
 from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
@@ -178,18 +176,14 @@ def predict(
         size = problem.draws.size
         chosen = np.unique(np.linspace(0, size - 1, min(DRAWS, size)).astype(np.intp))
         posterior = problem.calibration.with_prior(prior).take(chosen)
-        draws_of = partial(_draws_of, posterior, score, covariates)
+
+        def draws_of(rows: NDArray[np.intp]) -> Floats:
+            own = validation.take_columns(covariates, rows)
+            return posterior.of_documents(score[rows], own).sample(score[rows])
+
     order_by = score if covariates is None else point
     cells = cells_of(order_by, point, test.positive, draws_of)
     return HeldOut(score, point, mle, test.positive, cells)
-
-
-def _draws_of(
-    posterior: Calibration, score: Floats, covariates: Columns | None, rows: NDArray[np.intp]
-) -> Floats:
-    """Return draws of P(+) at some documents, (draws, rows)."""
-    own = validation.take_columns(covariates, rows)
-    return posterior.of_documents(score[rows], own).sample(score[rows])
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:

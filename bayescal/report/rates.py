@@ -1,7 +1,5 @@
 """The report of a rate or of a difference of rates: intervals, curves, assumptions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -316,5 +316,4 @@ def unpacked(values: dict[str, Any]) -> Floats:
     """Return the matrix of `packed`, as pages read it."""
     data = np.frombuffer(base64.b64decode(values["bytes"]), np.uint8)
     low, high = np.array(values["low"]), np.array(values["high"])
-    matrix: Floats = low + (high - low) * data.reshape(-1, values["columns"]) / LEVELS
-    return matrix
+    return np.asarray(low + (high - low) * data.reshape(-1, values["columns"]) / LEVELS)

@@ -1,7 +1,5 @@
 """The report of a review: design, labels, recall by four intervals, assumptions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

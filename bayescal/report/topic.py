@@ -110,8 +110,7 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
     prior = problem.densities.prior[:, None]
     density = (prior * positive + (1.0 - prior) * negative).mean(axis=0)
     mass = density * np.gradient(nodes)
-    out: Floats = mass / mass.sum()
-    return out
+    return np.asarray(mass / mass.sum())
 
 
 def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
@@ -126,8 +125,7 @@ def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
             alike = BinaryScores(score, np.full(score.size, positive), weight)
             density += weight.sum() * _spread_out(alike, nodes)
     mass = density * np.gradient(nodes)
-    out: Floats = mass / mass.sum()
-    return out
+    return np.asarray(mass / mass.sum())
 
 
 def _spread_out(documents: BinaryScores, nodes: Floats) -> Floats:
@@ -146,15 +144,13 @@ def _spread_out(documents: BinaryScores, nodes: Floats) -> Floats:
     typical = np.exp(share[held] @ np.log(pilot[held]))
     # The limit matters beyond the farthest document, where the pilot vanishes.
     wider = np.maximum(np.sqrt(typical / np.maximum(pilot, typical / WIDEST**2)), 1.0)
-    density: Floats = _kernel(nodes, cells, width * wider) @ share
-    return density
+    return np.asarray(_kernel(nodes, cells, width * wider) @ share)
 
 
 def _kernel(at: Floats, centre: Floats, width: Floats) -> Floats:
     """Return Gaussian densities, (at, centre)."""
     z = (at[:, None] - centre) / width
-    density: Floats = np.exp(-0.5 * z**2) / (width * np.sqrt(2.0 * np.pi))
-    return density
+    return np.asarray(np.exp(-0.5 * z**2) / (width * np.sqrt(2.0 * np.pi)))
 
 
 def split_between(documents: BinaryScores, nodes: Floats) -> Floats:
@@ -164,8 +160,7 @@ def split_between(documents: BinaryScores, nodes: Floats) -> Floats:
     share = (inside - nodes[right - 1]) / (nodes[right] - nodes[right - 1])
     mass = np.bincount(right, documents.weights * share, nodes.size)
     mass += np.bincount(right - 1, documents.weights * (1.0 - share), nodes.size)
-    out: Floats = mass / mass.sum()
-    return out
+    return np.asarray(mass / mass.sum())
 
 
 def _range(problem: FittedProblem) -> tuple[float, float]:
@@ -248,8 +243,7 @@ def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
     mass = np.repeat(0.5 * share, 2)[1:-1]
     mass[[0, -1]] *= 2.0
     passed = np.concatenate([[0.0], np.cumsum(mass)])
-    scores: Floats = np.interp((np.arange(n) + 0.5) / n * passed[-1], passed, ends)
-    return scores
+    return np.asarray(np.interp((np.arange(n) + 0.5) / n * passed[-1], passed, ends))
 
 
 def counted(test: HeldOut, threshold: float) -> dict[str, Any]:

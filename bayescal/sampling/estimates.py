@@ -4,8 +4,6 @@ Each estimate has an interval that needs no model, from the random draw alone, a
 on a curve along the score. All count a finite collection: known labels are not drawn again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -9,8 +9,6 @@ measures*, Statistics in Medicine 27, 2008), which adds the squared distances of
 estimates.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

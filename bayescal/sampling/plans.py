@@ -1,7 +1,5 @@
 """Plans of samples, the files that hold them, and the draw that labels come from."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import math

@@ -4,8 +4,6 @@ A judge scores all documents, people label some. The rate is the mean label of a
 share of positives, or the mean of values in [0, 1].
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Agreement of two reviewers of the same documents, and of a judge's scores with people."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -9,8 +9,6 @@ equally probable before the labels: where slices are alike each borrows from all
 the judge serves one of them ill its own labels decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

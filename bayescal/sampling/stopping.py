@@ -1,7 +1,5 @@
 """When to stop a review that reads a ranking from the top: rules, and what each guarantees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +16,6 @@ from bayescal.sampling.hidden import RankedCollection, count_positives, fit_post
 from bayescal.sampling.plans import SamplePlan, as_plans
 from bayescal.support import validation
 from bayescal.support.validation import Floats
-
-TARGET_POSITIVES = 10  # of the control sample of the rule "target"
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,10 @@ def _by_control(review: Review) -> Finding:
     needed = first_sure(ranks.size, *asked)
     if needed is None:
         wanted = next(r for r in range(1, 10_000) if first_sure(r, *asked))
-        return None, 0.0, _more_controls(review, ranks.size, wanted)
+        # So many further documents at the share of positives so far.
+        drawn = int(np.count_nonzero(review.control))
+        more = math.ceil((wanted - ranks.size) / ((ranks.size + 0.5) / (drawn + 1.0)))
+        return None, 0.0, min(more, review.labels.size - drawn)
     rank = int(ranks[needed - 1])
     before = int(np.count_nonzero(ranks <= review.read))
     sure = float(stats.binom.cdf(before - 1, ranks.size, review.recall))
@@ -107,22 +106,6 @@ def first_sure(positives: int, recall: float, assurance: float) -> int | None:
     risk = stats.binom.sf(np.arange(positives), positives, recall)
     sure = np.flatnonzero(risk <= 1.0 - assurance + 1e-12)
     return int(sure[0]) + 1 if sure.size else None
-
-
-def _more_controls(review: Review, positives: int, wanted: int) -> int:
-    """Return the number of further control documents, at the share of positives so far."""
-    drawn = int(np.count_nonzero(review.control))
-    share = (positives + 0.5) / (drawn + 1.0)
-    return min(math.ceil((wanted - positives) / share), review.labels.size - drawn)
-
-
-def _by_target(review: Review) -> Finding:
-    """Stop when the ten positives of a control sample are found (Cormack and Grossman 2016)."""
-    ranks = np.flatnonzero(review.control & (review.labels == 1.0)) + 1
-    if ranks.size < TARGET_POSITIVES:
-        return None, 0.0, _more_controls(review, ranks.size, TARGET_POSITIVES)
-    rank = int(ranks[-1])
-    return rank, float(rank <= review.read) * (1.0 - review.recall**ranks.size), 0
 
 
 def _by_hypergeometric(review: Review) -> Finding:
@@ -191,19 +174,6 @@ def _by_posterior(review: Review) -> Finding:
     return _where_reached(review, collection, reached, review.assurance)
 
 
-def _by_quant(review: Review) -> Finding:
-    """Stop where the expected recall less two standard errors is reached (Yang et al. 2021)."""
-    collection, labels = _in_order(review)
-    p = fit_posterior(collection, labels, 0, review.rng).probabilities().mean(axis=0)
-    unlabelled = collection.count(np.isnan(labels))
-    known = collection.count(labels == 1.0)
-    taken, all_of_them = np.cumsum(known + p * unlabelled), (known + p * unlabelled).sum()
-    left = np.cumsum((p * (1.0 - p) * unlabelled)[::-1])[::-1]
-    error = np.sqrt(np.r_[left[1:], 0.0]) * taken / all_of_them**2
-    reached = np.r_[0.0, (taken / all_of_them - 2.0 * error >= review.recall).astype(float)]
-    return _where_reached(review, collection, reached, 0.5)
-
-
 def _in_order(review: Review) -> tuple[RankedCollection, Floats]:
     labels = np.empty(review.labels.size)
     labels[review.order] = review.labels
@@ -225,49 +195,33 @@ class StoppingRule:
     """A stopping rule."""
 
     find: Callable[[Review], Finding]
-    needs_control: bool
     guarantee: str
 
 
 RULES = {
     "posterior": StoppingRule(
         _by_posterior,
-        False,
         "None without a model: the recall is reached with the stated posterior probability whether"
         " positives are hidden or not, if P(positive | score) is a curve along the score, and all"
         " labels were chosen by score, by chance, or by earlier labels.",
     ),
     "control": StoppingRule(
         _by_control,
-        True,
         "The recall is reached with the stated probability over control samples, for every ranking"
         " and with no model, if the control sample is a simple random sample of the collection that"
         " was drawn before reading and the rule is applied once.",
     ),
-    "target": StoppingRule(
-        _by_target,
-        True,
-        "With ten random positives all found, the recall is r or more with probability 1 - r^10,"
-        " .89 for r = .8, for every ranking and with no model; a higher assurance changes nothing.",
-    ),
     "elusion": StoppingRule(
         _by_elusion,
-        False,
         "If the recall was not reached, the rule stops with probability 1 - assurance at most, with"
         " no model, however often you look while the sample grows, if the labels beyond what was"
         " read are a simple random sample of the unread documents. Reading on starts a new sample.",
     ),
     "hypergeometric": StoppingRule(
         _by_hypergeometric,
-        False,
         "None in rank order: exact only if the last stretch was read in random order. Where scores"
         " fall behind the stretch, unread positives are rarer than in it, and the test is"
         " conservative; where positives are hidden it can err.",
-    ),
-    "quant": StoppingRule(
-        _by_quant,
-        False,
-        "None: the expected recall is reached if no positives are hidden and the curve is right.",
     ),
 }
 
@@ -296,15 +250,14 @@ def stop_review(
         The share of positives to find.
     assurance : float
         The probability of reaching it, in the sense of the rule's `guarantee`.
-    rule : {"posterior", "control", "target", "elusion", "hypergeometric", "quant"}
+    rule : {"posterior", "control", "elusion", "hypergeometric"}
         "posterior" uses both posteriors of `estimate_recall`. "control" stops at the j-th of r
         control positives, with the smallest j for which P(Binomial(r, recall) >= j) <= 1 -
-        assurance. "target" stops at the last of ten. "elusion" bounds the missed positives by a
-        random sample of the unread documents. "hypergeometric" tests the last stretch that was
-        read, and "quant" the expected recall less two standard errors.
+        assurance. "elusion" bounds the missed positives by a random sample of the unread
+        documents. "hypergeometric" tests the last stretch that was read.
     control : SamplePlan or array-like of int, optional
-        The labelled control sample of "control" and "target": `plan_sample(purpose="control")`
-        without groups, or positions of documents.
+        The labelled control sample of "control": `plan_sample(purpose="control")` without groups,
+        or positions of documents.
     looks : int
         Largest number of decisions. Each has a share (1 - assurance)/looks of the risk
         (Bonferroni). "elusion" needs only 1 while its sample grows.
@@ -314,10 +267,8 @@ def stop_review(
     References
     ----------
     M. Callaghan and F. Müller-Hansen, *Statistical stopping criteria for automated screening in
-    systematic reviews*, Systematic Reviews 2020. G. V. Cormack and M. R. Grossman, *Engineering
-    quality and reliability in technology-assisted review*, SIGIR 2016. D. D. Lewis, E. Yang and O.
-    Frieder, *Certifying one-phase technology-assisted reviews*, CIKM 2021. E. Yang, D. D. Lewis and
-    O. Frieder, *Heuristic stopping rules for technology-assisted review*, DocEng 2021.
+    systematic reviews*, Systematic Reviews 2020. D. D. Lewis, E. Yang and O. Frieder, *Certifying
+    one-phase technology-assisted reviews*, CIKM 2021.
 
     Examples
     --------
@@ -341,9 +292,9 @@ def stop_review(
     warn_of_direction(values, known)
     chosen = RULES[rule]
     drawn = _as_control(control, values, known)
-    if chosen.needs_control and not drawn.any():
+    if rule == "control" and not drawn.any():
         raise ValueError(
-            f"control must be the control sample of the rule {rule!r}, got None: draw it with"
+            "control must be the control sample of the rule 'control', got None: draw it with"
             " plan_sample(scores, n, purpose='control') (in a shell: bayescal sample --for"
             " control), and label it."
         )

@@ -1,7 +1,5 @@
 """Scores and labels of any number of documents as counts, for sums over collections."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 from functools import partial, wraps

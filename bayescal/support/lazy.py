@@ -1,7 +1,5 @@
 """Answers in the form of their rows: xarray for xarray, and lazy for Dask collections."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,6 +1,11 @@
-"""Bayes' rule in log-odds, logs of sums of exponentials, robust scales."""
+"""Bayes' rule in log-odds, logs of sums of exponentials, robust scales, blocks, BLAS."""
 
-from typing import overload
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,8 +65,7 @@ def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
     # Finite where the mean rounds to 0 or 1.
     b = weight[:, None]
     positive = special.logsumexp(special.log_expit(log_odds), axis=0, b=b)
-    mixed: Floats = positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b)
-    return mixed
+    return np.asarray(positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b))
 
 
 def log_sum_exp(values: Floats, axis: int) -> Floats:
@@ -145,8 +149,7 @@ def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Flo
     own = None if weight is None else weight[mine]
     if not (mine.any() if own is None else own.any()):
         return None
-    quartiles: Floats = np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own)
-    return quartiles
+    return np.asarray(np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own))
 
 
 @overload
@@ -170,3 +173,35 @@ def median(x: Floats, weight: Floats | None) -> float:
     lower = int(np.searchsorted(share, 0.5 - slack))
     upper = min(int(np.searchsorted(share, 0.5 + slack, side="right")), x.size - 1)
     return float(0.5 * x[order[lower]] + 0.5 * x[order[upper]])
+
+
+_blas_is_limited = ContextVar("bayescal_blas_is_limited", default=False)
+
+
+def blocks_of(size: int, n: int) -> list[slice]:
+    """Return slices of at most `size` that cover n things."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread inside the context."""
+    if _blas_is_limited.get() or threading.current_thread() is not threading.main_thread():
+        # OpenBLAS has one limit for all threads; other threads must not undo the main thread's.
+        yield
+        return
+    token = _blas_is_limited.set(True)
+    try:
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _blas_is_limited.reset(token)
+
+
+@cache
+def _thread_pools() -> Any:
+    # The controller knows only loaded libraries, and scipy has a BLAS of its own.
+    import scipy.special  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -5,16 +5,16 @@
 
 import pickle
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
+
+from bayescal.support.numerics import one_blas_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,31 +38,6 @@ class _Setup:
 
 _NOTHING = _Setup()
 _setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_NOTHING)
-_blas_is_limited = ContextVar("bayescal_blas_is_limited", default=False)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside the context."""
-    if _blas_is_limited.get() or threading.current_thread() is not threading.main_thread():
-        # OpenBLAS has one limit for all threads; other threads must not undo the main thread's.
-        yield
-        return
-    token = _blas_is_limited.set(True)
-    try:
-        with _thread_pools().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        _blas_is_limited.reset(token)
-
-
-@cache
-def _thread_pools() -> Any:
-    # The controller knows only loaded libraries, and scipy has a BLAS of its own.
-    import scipy.special  # noqa: F401
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 @contextmanager
@@ -106,11 +81,6 @@ def in_parallel(
         if setup.report is not None and sizes is not None:
             setup.report(sum(sizes[:done]), sum(sizes))
         yield result
-
-
-def blocks_of(size: int, n: int) -> list[slice]:
-    """Return slices of at most `size` that cover n things."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _surviving(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
@@ -169,11 +139,6 @@ def _memory_at(memory: Any) -> Any:
         # As text: joblib uses another folder for a Path than for the same path as text.
         return Memory(str(memory), verbose=0)
     return memory
-
-
-def keeps_nothing(folder: Path) -> bool:
-    """Return True if the memory in a folder holds no result yet."""
-    return not any(folder.rglob("output.pkl"))
 
 
 def _backend(n_jobs: int | None) -> Any:

@@ -1,7 +1,5 @@
 """Signatures and documentation of methods that pass arguments on to other functions."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Collection, Sequence

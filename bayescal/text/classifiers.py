@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.support import validation
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 from bayescal.text import word_models
 

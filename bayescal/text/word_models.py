@@ -201,8 +201,7 @@ class WordsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the positive class for scores above the threshold, which is 0 for log-odds."""
         positive = self.decision_function(X) > getattr(self, "threshold_", 0.0)
-        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
-        return classes
+        return np.asarray(self.classes_[positive.astype(np.intp)])
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse matrices and two classes are accepted."""

@@ -1,11 +1,13 @@
-"""Command-line helpers that the experiments share: errors of use, tables on screen and in files."""
+"""Command-line helpers that the experiments share: errors of use, tables, the sign test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from scipy.stats import binomtest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,3 +59,11 @@ def markdown_table(frame: pd.DataFrame) -> str:
 def without_published(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table without the columns of published figures, to fit on the screen."""
     return table[[name for name in table.columns if not str(name).endswith(", paper")]]
+
+
+def sign_test(
+    a_wins: int, b_wins: int, alternative: Literal["two-sided", "greater"] = "two-sided"
+) -> float:
+    """Return the p-value of the exact sign test on the decisions that two methods differ on."""
+    n = int(a_wins + b_wins)
+    return float(binomtest(int(a_wins), n, alternative=alternative).pvalue) if n else 1.0

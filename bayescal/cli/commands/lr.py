@@ -1,7 +1,5 @@
 """`bayescal lr`: validate likelihood ratios of comparisons whose truth is known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

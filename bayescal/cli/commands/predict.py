@@ -190,7 +190,11 @@ def predict(
         screen.say(renamed, stderr=True)
         # On stderr if the table is on stdout, which may be piped.
         tested = _tested(saved, labelled, values, is_positive, prior, columns)
-        _show_verdicts(screen, tested, stderr=out is None)
+        if tested:
+            named = predictions.verdicts_by_topic(tested)
+            screen.show(tables.verdicts_table(named), stderr=out is None)
+        else:
+            screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
 
 
 def _of_several(context: typer.Context, source: Any, screen: Screen) -> bool:
@@ -251,14 +255,6 @@ def _tested(
             )
             tested.append((topic, one))
     return tested
-
-
-def _show_verdicts(screen: Screen, tested: list[tuple[str, HeldOut]], *, stderr: bool) -> None:
-    """Print a table of verdicts on topics, the worst first."""
-    if not tested:
-        screen.warn("no labelled row is of a topic that was fitted: there is nothing to test.")
-        return
-    screen.show(tables.verdicts_table(predictions.verdicts_by_topic(tested)), stderr=stderr)
 
 
 def _write_folder(

@@ -1,7 +1,5 @@
 """`bayescal recalibrate`: correct probabilities of another model by outcomes."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any

@@ -8,7 +8,7 @@ import typer
 from bayescal.cli import options, reviews
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 
-RuleName = Literal["posterior", "control", "target", "elusion", "hypergeometric", "quant"]
+RuleName = Literal["posterior", "control", "elusion", "hypergeometric"]
 RULE = "How to decide; each rule's guarantee is printed."
 Rule = Annotated[RuleName, options.option("--rule", reviews.REVIEW, RULE)]
 CONTROL = "The control sample of bayescal sample --for control, filled in, with its plan beside it."

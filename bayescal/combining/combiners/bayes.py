@@ -11,8 +11,6 @@ their mode given these curves, and adds a draw of the coefficients' deviation fr
 information on the level counts once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -31,8 +29,7 @@ from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightHyperparameters
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.newton import log_scores
-from bayescal.support.numerics import PSEUDO_COUNT, class_prior
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import PSEUDO_COUNT, class_prior, one_blas_thread
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, warn_user
 

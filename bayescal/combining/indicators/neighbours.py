@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from bayescal.combining.indicators import models
 from bayescal.combining.indicators.models import Indicator, ModelIndicators
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 from bayescal.text.classifiers import NearestNeighbours, nearest, nearest_documents
 

@@ -24,7 +24,7 @@ from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import ModelIndicators
 from bayescal.support import validation
 from bayescal.support.labels import sorted_labels
-from bayescal.support.parallel import blocks_of
+from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats
 
 # Kinds of classifiers that have indicators of their own.

@@ -25,7 +25,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     An expert is anything that gives probabilities of documents. The combiner's probabilities are a
     mixture of theirs, sum_e p_e pi_e, with p_e from weights that a rule changes after each label.
     For any documents in any order, its losses are bounded relative to the best expert or mixture:
-    see `bayescal.combining.online.bounds`. Save a combiner by pickle or joblib.
+    docs/online_combining.md has the bounds. Save a combiner by pickle or joblib.
 
     Parameters
     ----------

@@ -217,5 +217,4 @@ def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
     validation.check_same_length("P", n, "y", labels.size)
     advice = ": name all classes by classes= at the first call"
-    positions: Integers = of_each_class(labels, classes, advice=advice).argmax(axis=0)
-    return positions
+    return np.asarray(of_each_class(labels, classes, advice=advice).argmax(axis=0))

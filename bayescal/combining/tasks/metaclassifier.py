@@ -23,7 +23,7 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.inference.importance import weighted
 from bayescal.inference.newton import root_of_inverse
 from bayescal.support.labels import read_groups
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import one_blas_thread
 from bayescal.support.validation import Floats, Integers, warn_user
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayescal.fitting.curves.curves import blocks, predictive_log_odds, quantiles
 from bayescal.fitting.engines.combination import GROUP, EndLevels, Ends, with_lapses
-from bayescal.fitting.engines.exact.left_out import leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.posterior import MonotoneDraws
 from bayescal.fitting.engines.point_estimates import ClassFits
 from bayescal.fitting.posterior import ClassDraws, Posterior, check_finite, log_odds_of_mean, unpack
@@ -52,13 +52,11 @@ class IdentityDraws(Posterior):
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the scores plus the shifts; shape (draws, scores)."""
-        moved: Floats = scores + self.shift[:, None]
-        return moved
+        return np.asarray(scores + self.shift[:, None])
 
     def predictive(self, scores: Floats) -> Floats:
         """Return the scores plus the mean shift."""
-        moved: Floats = scores + self.shift.mean()
-        return moved
+        return np.asarray(scores + self.shift.mean())
 
     def seen(self, data: BinaryScores, log_score: Floats) -> None:
         """Return None: nothing was fitted."""
@@ -231,7 +229,7 @@ class CombinedDraws(Posterior):
 
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
-        curve = self._held(self._of_parts, scores)
+        curve = self._held(lambda at: np.stack([p.predictive(at) for p in self.parts]), scores)
         if self.lapse is not None:
             now = _own_prior(self.parts, self.which)
             moved = float(special.logit(now.mean()) - special.logit(self.base.mean()))
@@ -288,10 +286,6 @@ class CombinedDraws(Posterior):
         kept = 1.0 - self.lapse
         return kept + positive, positive * moved, negative / moved, kept + negative
 
-    def _of_parts(self, scores: Floats) -> Floats:
-        """Return the predictive log-odds of each part, shape (parts, scores)."""
-        return np.stack([part.predictive(scores) for part in self.parts])
-
     def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
         """Return rows of curves, monotone beyond the scores, where heavier tails would decide."""
         if self.reach is None:
@@ -332,8 +326,7 @@ def combine(
 
 def _own_prior(parts: tuple[Posterior, ...], which: NDArray[np.intp]) -> Floats:
     """Return P(+) of each draw, by its part."""
-    own: Floats = np.stack([part.prior for part in parts])[which, np.arange(which.size)]
-    return own
+    return np.asarray(np.stack([part.prior for part in parts])[which, np.arange(which.size)])
 
 
 # Curves with separate levels at ends of the scores.

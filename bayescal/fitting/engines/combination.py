@@ -172,8 +172,7 @@ def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -
     scaled *= 1.0 - base
     negative += scaled
     positive /= negative
-    out: Floats = np.log(positive)
-    return out
+    return np.asarray(np.log(positive))
 
 
 GROUP = "levels"  # of a tree

@@ -345,6 +345,8 @@ def build_model(
     program: ModelProgram, data: BinaryScores, hyperparameters: Mapping[str, Any] | None = None
 ) -> Any:
     """Return the program's pymc.Model for the data."""
+    import pymc as pm
+
     if data.weight is not None and not data.weight.all():
         data = data.take(np.flatnonzero(data.weight > 0.0))
     arguments = resolve_hyperparameters(program, data, hyperparameters)
@@ -354,7 +356,10 @@ def build_model(
         x = (x - centre) / spread
     model = _called(program, x, label, arguments, data)
     if data.weight is not None and not np.all(data.weight == 1.0):
-        _raise_likelihood(model, data.weight)
+        with model:
+            terms = model.logp(vars=model.observed_RVs, sum=False)
+            powers = sum(((data.weight - 1.0) * term).sum() for term in terms)
+            pm.Potential("weights of documents", powers)
     return model
 
 
@@ -407,14 +412,6 @@ def resolve_hyperparameters(
         )
     from_data = zip(("centre", "spread"), data.centre_and_spread, strict=True)
     return arguments | {name: value for name, value in from_data if name in arguments} | values
-
-
-def _raise_likelihood(model: Any, weight: Floats) -> None:
-    import pymc as pm
-
-    with model:
-        terms = model.logp(vars=model.observed_RVs, sum=False)
-        pm.Potential("weights of documents", sum(((weight - 1.0) * term).sum() for term in terms))
 
 
 # Log likelihoods of fitted documents, and simulated scores, by draws of a program.

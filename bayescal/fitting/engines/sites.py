@@ -6,8 +6,6 @@ integrated on a grid. Each site's likelihood is approximated by a normal one aro
 the population, so that sites with one class, or one document, are handled too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,5 +115,4 @@ def _population(information: Floats, pull: Floats) -> _Population:
 def _normal(mean: Floats, covariance: Floats, rng: np.random.Generator) -> Floats:
     """Return one draw from each of several normal distributions, (draws, 2)."""
     root = np.linalg.cholesky(covariance + PROPER * np.eye(2))
-    drawn: Floats = mean + np.einsum("dij,dj->di", root, rng.standard_normal(mean.shape))
-    return drawn
+    return np.asarray(mean + np.einsum("dij,dj->di", root, rng.standard_normal(mean.shape)))

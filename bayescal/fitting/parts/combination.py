@@ -13,13 +13,19 @@ from bayescal.fitting.curves.part_draws import combine, read_levels
 from bayescal.fitting.engines import combination as engine
 from bayescal.fitting.engines.monotone.engine import (
     LaplaceFits,
-    LogOddsPopulation,
     log_evidence_around,
     vague_log_evidence,
 )
 from bayescal.fitting.parts.configured import PROGRAM
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.log_odds import IDENTITY_PART, LEARNED, LOGISTIC, MONOTONE, RECALIBRATED
+from bayescal.fitting.parts.log_odds import (
+    IDENTITY_PART,
+    LEARNED,
+    LOGISTIC,
+    MONOTONE,
+    POOLED,
+    RECALIBRATED,
+)
 from bayescal.fitting.parts.part import (
     COMBINATION,
     LAPSE,
@@ -34,7 +40,6 @@ from bayescal.fitting.parts.part import (
     all_paths,
     of_draws,
 )
-from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.program import READER
 from bayescal.fitting.posterior import DRAWS, Posterior, check_finite, draw_coords, pack
 from bayescal.fitting.scores import BinaryScores
@@ -97,13 +102,10 @@ def compare_populations(
         {"log_evidence": ("population", np.append(around, vague)), "probability": probability},
         {"population": [*(each.name for each in known), VAGUE]},
     )
-    return _with_likeliest(options, known[int(around.argmax())], probability), {GROUP: compared}
-
-
-def _with_likeliest(options: Options, population: LogOddsPopulation, probability: float) -> Options:
     if probability < NEGLIGIBLE:
-        return without_populations(options)
-    return replace(options, populations=(population,), like_populations=probability)
+        return without_populations(options), {GROUP: compared}
+    likeliest = (known[int(around.argmax())],)
+    return replace(options, populations=likeliest, like_populations=probability), {GROUP: compared}
 
 
 def without_populations(options: Options) -> Options:

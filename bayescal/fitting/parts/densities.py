@@ -1,7 +1,5 @@
 """Class densities: log-odds by Bayes' rule from p(s | class) and the class prior."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any

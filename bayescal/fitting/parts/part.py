@@ -125,7 +125,7 @@ class PartPaths:
     """The groups of a part."""
 
     name: str  # name of the part in tables
-    kind: str  # the part that reads it: a key of `combination.PARTS` or `pooled.POOLED`
+    kind: str  # the part that reads it: a key of `combination.PARTS` or `log_odds.POOLED`
     draws: tuple[str, ...]  # the engine's draws, from which curves are read; may be empty
     # The draws in raw score units; empty if the engine's draws have these units, and for many
     # topics, to save memory

@@ -179,8 +179,7 @@ class FittedProblem(ABC):
         """Return scores in the user's units."""
         if self.scores_are != "probabilities":
             return score
-        probabilities: Floats = special.expit(score)
-        return probabilities
+        return np.asarray(special.expit(score))
 
 
 class Problems(Mapping[Any, FittedProblem]):

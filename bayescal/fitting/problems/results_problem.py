@@ -35,7 +35,7 @@ from bayescal.fitting.parts.part import (
     flat,
     model_name,
 )
-from bayescal.fitting.population import Population, kept_population
+from bayescal.fitting.population import kept_population
 from bayescal.fitting.problems.problem import FittedProblem, numbers_of
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.diagnostics import parameter_table
@@ -170,7 +170,10 @@ def describe_scores(parameters: ScoreParameters, groups: Groups, *, several: boo
     effect, population = read_effect(groups), kept_population(groups)
     of_clusters = cluster_blocks(effect)
     if population is not None:
-        return of_clusters + _describe_around(population)
+        families, known = population.of_families, population.parameters["prior_knowledge"]
+        blocks = [Block("inference", {"method": "exact"}), Block("population_of_others", {})]
+        others = describe_topics(population.results.groups, families, "partial", known)
+        return [*of_clusters, *blocks, *others]
     options, data = read_options(parameters), read_documents(groups)
     blocks = [Block("inference", {"method": options.inference}), *of_clusters]
     scale = None if several else data.centre_and_spread
@@ -223,16 +226,6 @@ def describe_topics(
         recalibration_block(),
         Block("log_odds_population", {"prior": Prior(), "hyperpriors": moments}),
         Block("combination", lapse),
-    ]
-
-
-def _describe_around(population: Population) -> list[Block]:
-    """Return the model of a problem that was fitted as one more topic of a population."""
-    families, known = population.of_families, population.parameters["prior_knowledge"]
-    return [
-        Block("inference", {"method": "exact"}),
-        Block("population_of_others", {}),
-        *describe_topics(population.results.groups, families, "partial", known),
     ]
 
 

@@ -108,7 +108,13 @@ def with_arviz_groups(
         if "prior" in groups:
             out["prior"] = prior
         if PRIOR_PREDICTIVE in groups:
-            _check_parameters(flattened)
+            if not has_parameters(flattened):
+                names = ", ".join(repr(each.name) for each in all_paths(flattened))
+                raise ValueError(
+                    "prior_predictive needs a model of one family or program, whose prior is one of"
+                    f" parameters, got the parts {names}: fit ScoreCalibrator('gaussian'), say, or"
+                    " leave it out of groups."
+                )
             drawn = {name: prior[name].variable for name in DRAWS} | of_documents
             out[PRIOR_PREDICTIVE] = _of_documents(_replicates(of_prior, observed, rng), drawn)
     if "posterior_predictive" in groups:
@@ -126,17 +132,6 @@ def _as_installed_arviz_takes(groups: dict[str, Any], attrs: dict[Hashable, Any]
     extended = xr.DataTree.from_dict(groups)
     extended.attrs.update(attrs)
     return extended
-
-
-def _check_parameters(groups: Groups) -> None:
-    """Raise ValueError unless the model's prior is a prior of parameters."""
-    if not has_parameters(groups):
-        names = ", ".join(repr(each.name) for each in all_paths(groups))
-        raise ValueError(
-            "prior_predictive needs a model of one family or program, whose prior is one of"
-            f" parameters, got the parts {names}: fit ScoreCalibrator('gaussian'), say, or leave it"
-            " out of groups."
-        )
 
 
 def _of_documents(values: dict[str, NDArray[Any]], coords: dict[Any, xr.Variable]) -> xr.Dataset:

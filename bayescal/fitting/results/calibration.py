@@ -109,8 +109,7 @@ class Calibration:
         if self.by_position:
             direct = values.size
         if point == MEDIAN:
-            median: Floats = self._quantiles(values, np.array([0.5]))[0]
-            return median
+            return np.asarray(self._quantiles(values, np.array([0.5]))[0])
         curve = partial(MEANS[point], self.draws)
         return self._tables.read(point, curve, values, POINT, direct)
 
@@ -220,14 +219,12 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
 def _jumps(groups: Groups) -> Floats:
     """Return the scores at which curves may jump: ends with levels, and atoms of programs."""
     if GROUP in groups:
-        ends: Floats = groups[GROUP]["end"].values
-        return ends
+        return np.asarray(groups[GROUP]["end"].values)
     if all(paths.kind != PROGRAM for paths in all_paths(groups)):
         return np.empty(0)
     # A program's density may have point masses: scores that many documents share.
     score, count = np.unique(groups["observed_data"]["score"].values, return_counts=True)
-    atoms: Floats = score[count >= max(2.0, ATOM_SHARE * count.sum())]
-    return atoms
+    return np.asarray(score[count >= max(2.0, ATOM_SHARE * count.sum())])
 
 
 def topic_calibration(groups: Groups, topic: int | None) -> Calibration:
@@ -311,15 +308,6 @@ class TopicCurves:
         some = at_topics(self.results.groups, np.array(positions, dtype=np.intp))
         return replace(self, results=Results(some, self.results.attrs))
 
-    def check_known(self, names: Sequence[Any]) -> None:
-        """Raise ValueError if a topic was not fitted."""
-        unknown = [name for name in names if name not in self._known]
-        if unknown:
-            raise ValueError(
-                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
-                " new_topics='population' answers as the population would."
-            )
-
     def _by_topic(
         self, cells: Cells, read: Reader, more: tuple[int, ...] = (), **how: Unpack[Asked]
     ) -> Floats:
@@ -327,8 +315,12 @@ class TopicCurves:
         out = np.empty((cells.score.size, *more))
         names = cells.names.tolist()
         check_alike(cells.names, self._names)
-        if how["strict"]:
-            self.check_known(names)
+        unknown = [name for name in names if name not in self._known]
+        if unknown and how["strict"]:
+            raise ValueError(
+                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
+                " new_topics='population' answers as the population would."
+            )
         for name, rows in zip(names, cells.rows(), strict=True):
             own = prior.get(name) if isinstance(prior, Mapping) else prior
             calibration = self._read(self._known.get(name)).with_prior(own)

@@ -46,15 +46,6 @@ def diagnose(groups: Groups) -> Diagnostics:
     return replace(chains, problems=(*chains.problems, *_of_exact_draws(groups).problems))
 
 
-def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
-    """Return the problems of each topic's draws, including the shared parts' problems."""
-    problems = findings(groups)
-    return [
-        tuple(each.text() for each in problems if each.topics is None or each.topics[k])
-        for k in range(names_of(groups).size)
-    ]
-
-
 def _of_exact_draws(groups: Groups) -> Diagnostics:
     sizes = groups[all_paths(groups)[0].draws[0]].sizes
     draws = int(sizes["chain"] * sizes["draw"])

@@ -25,8 +25,14 @@ from bayescal.fitting.engines.pooled.combination import (
 from bayescal.fitting.engines.pooled.drawing import Health
 from bayescal.fitting.engines.pooled.engine import TopicPosterior, fit_unpooled
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
-from bayescal.fitting.parts import part, pooled
+from bayescal.fitting.parts import part
 from bayescal.fitting.parts.combination import lapse_groups
+from bayescal.fitting.parts.log_odds import (
+    MONOTONE_PATHS,
+    RATE_NAMES,
+    RECALIBRATED_PATHS,
+    shown_of_topics,
+)
 from bayescal.fitting.parts.part import Groups, PartPaths, Reading
 from bayescal.fitting.posterior import DRAWS, draw_coords, pack, unpack
 from bayescal.fitting.results.tree import CLUSTERS, LIKELIHOOD, Results
@@ -69,8 +75,7 @@ def without_topics(results: Results) -> Results:
 
 def names_of(groups: Groups) -> NDArray[Any]:
     """Return the names of the topics."""
-    names: NDArray[Any] = groups[part.CONSTANTS].variables["topic"].values
-    return names
+    return np.asarray(groups[part.CONSTANTS].variables["topic"].values)
 
 
 def whose(groups: Groups, topic: int | None) -> str:
@@ -224,7 +229,7 @@ def part_groups(
     if posterior.rates is not None:
         variables |= {
             name: (DRAWS, values.reshape(shape))
-            for name, values in zip(pooled.RATE_NAMES, posterior.rates, strict=True)
+            for name, values in zip(RATE_NAMES, posterior.rates, strict=True)
         }
     coords = {name: list(KLASS) for name in of_classes} | draw_coords(shape)
     own = {name: (of_classes, getattr(posterior, name)) for name in OF_POPULATION}
@@ -260,7 +265,7 @@ def _of_classes(posterior: TopicPosterior[Any]) -> tuple[str, ...]:
 
 def hyperparameter_names(paths: PartPaths) -> tuple[str, ...]:
     """Return the names of the hyperparameters of a part's population."""
-    return LOG_ODDS_NAMES if paths == pooled.MONOTONE_PATHS else DENSITY_NAMES
+    return LOG_ODDS_NAMES if paths == MONOTONE_PATHS else DENSITY_NAMES
 
 
 def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
@@ -275,9 +280,9 @@ def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
         axis=-1,
     )
     rates = None
-    if pooled.RATE_NAMES[0] in own:
-        rates = np.stack([own.variables[name].values.ravel() for name in pooled.RATE_NAMES])
-    kind = MonotoneDraws if paths == pooled.MONOTONE_PATHS else DensitySides
+    if RATE_NAMES[0] in own:
+        rates = np.stack([own.variables[name].values.ravel() for name in RATE_NAMES])
+    kind = MonotoneDraws if paths == MONOTONE_PATHS else DensitySides
     unseen = unpack(kind, groups[paths.draws[1]])
     return TopicPosterior(
         topics=unseen,
@@ -296,7 +301,7 @@ def combination_groups(
 ) -> dict[str, xr.Dataset]:
     """Return the groups of a combination other than its densities."""
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
-    curve, paths = combination.recalibration, pooled.RECALIBRATED_PATHS
+    curve, paths = combination.recalibration, RECALIBRATED_PATHS
     draws = pack(curve.posterior, shape).assign_coords(along | {"density": list(DENSITIES)})
     recalibrated = paths.note() | {paths.draws[0]: draws, paths.evidence: curve.evidence()}
     return {
@@ -304,8 +309,8 @@ def combination_groups(
         part.of_unseen(part.COMBINATION): _named(pack(combination.population, shape)),
         **lapse_groups(combination.lapse, shape),
         **recalibrated,
-        **pooled.shown_of_topics(recalibrated),
-        **part_groups(pooled.MONOTONE_PATHS, combination.direct, names, shape),
+        **shown_of_topics(recalibrated),
+        **part_groups(MONOTONE_PATHS, combination.direct, names, shape),
     }
 
 
@@ -315,11 +320,11 @@ def _named(weights: xr.Dataset) -> xr.Dataset:
 
 def read_recalibration(groups: Groups) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return unpack(MonotoneDraws, groups[pooled.RECALIBRATED_PATHS.draws[0]])
+    return unpack(MonotoneDraws, groups[RECALIBRATED_PATHS.draws[0]])
 
 
 def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
     """Return the weights of the recalibrated densities, and the weights of the parts."""
-    base: Floats = groups[pooled.RECALIBRATED_PATHS.draws[0]]["base_weight"].values
+    base: Floats = groups[RECALIBRATED_PATHS.draws[0]]["base_weight"].values
     parts: Floats = groups[part.of_unseen(part.COMBINATION)]["weight"].values
     return base, parts

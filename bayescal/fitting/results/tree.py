@@ -7,8 +7,6 @@ for the first part, in raw score units, and parts/<name>/draws for others. Draws
 coordinates are in parts/<name>/engine_draws, diagnostics in parts/<name>/evidence.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping
@@ -270,17 +268,6 @@ def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
         raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
 
 
-def check_parameters_saved(attrs: Mapping[Any, Any]) -> None:
-    """Raise ValueError for the first parameter that a file cannot hold."""
-    for name, value in json.loads(attrs[PARAMETERS]).items():
-        if unknown := first_unknown(value):
-            raise ValueError(
-                f"the parameter {name} of the {attrs[ESTIMATOR]} cannot be saved: no file can hold"
-                f" {unknown}. Set {name} to numbers, text, lists or dicts of these, or objects of"
-                " bayescal such as Densities, and fit again; or pickle the calibrator."
-            )
-
-
 def read(attrs: Mapping[Any, Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     """Return the estimator's parameters and classes from a tree's attributes."""
     parameters = {name: decode(each) for name, each in json.loads(attrs[PARAMETERS]).items()}
@@ -339,7 +326,14 @@ class Fit(Generic[Parameters]):
 
     def save(self, path: str | Path) -> Path:
         """Write the fit to a netCDF file; raise ValueError for a parameter no file can hold."""
-        check_parameters_saved(self.results.attrs)
+        for name, value in json.loads(self.results.attrs[PARAMETERS]).items():
+            if unknown := first_unknown(value):
+                raise ValueError(
+                    f"the parameter {name} of the {self.estimator} cannot be saved: no file can"
+                    f" hold {unknown}. Set {name} to numbers, text, lists or dicts of these, or"
+                    " objects of bayescal such as Densities, and fit again; or pickle the"
+                    " calibrator."
+                )
         return storage.write_tree(self.tree, path)
 
     def __getstate__(self) -> dict[str, Any]:

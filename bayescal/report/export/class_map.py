@@ -1,7 +1,5 @@
 """The map of several classes in exported files: its draws, constants and facts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -319,8 +319,7 @@ def largest_differences(table: Table, curves: ExportedCurves) -> Floats:
     """Return the largest error in probability of each curve, between and beyond its knots."""
     score = curves.problem.shown(_between(table, curves))
     exact = probability(curves.exact(curves.read(score)))
-    off: Floats = np.abs(table.probabilities(score) - exact).max(axis=1)
-    return off
+    return np.asarray(np.abs(table.probabilities(score) - exact).max(axis=1))
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:

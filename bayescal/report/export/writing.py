@@ -154,14 +154,10 @@ def export(
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
-        If the calibrator is not fitted.
     ValueError
         If an argument is not as described, or there is no posterior for a band; pass level=None.
     ImportError
         If the format needs a library that is not installed.
-    IsADirectoryError, FileNotFoundError, PermissionError
-        If the file cannot be written.
     RuntimeError
         If the knots differ more than that from the calibrator; then nothing is written.
 
@@ -183,7 +179,12 @@ def export(
         raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
     check_names(column, "column")
     target = check_target(path)
-    _check_suffix(target, format)
+    for each in FORMATS.values():
+        if target.suffix == each.suffix and each.name != format:
+            raise ValueError(
+                f"path must not end in {each.suffix!r} for format={format!r}: give"
+                f" format={each.name!r}, or a name that ends in {FORMATS[format].suffix!r}."
+            )
     if several:
         written = _render_classes(calibrator, FORMATS[format], topic, level, prior, column)
     else:
@@ -215,13 +216,3 @@ def _render_classes(
     if level is not None:
         check_fraction(level=level)
     return chosen.render_classes(make_class_content(calibrator, level, prior, column))
-
-
-def _check_suffix(target: Path, format: str) -> None:
-    """Raise ValueError for the suffix of another format."""
-    for each in FORMATS.values():
-        if target.suffix == each.suffix and each.name != format:
-            raise ValueError(
-                f"path must not end in {each.suffix!r} for format={format!r}: give"
-                f" format={each.name!r}, or a name that ends in {FORMATS[format].suffix!r}."
-            )

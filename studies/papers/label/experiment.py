@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal.metrics.evidence import sign_test
 from bayescal.support.validation import Floats
 from studies.papers.command import (
     blame_arguments,
     markdown_table,
     read_corpus,
     show,
+    sign_test,
     without_published,
 )
 from studies.papers.label import methods

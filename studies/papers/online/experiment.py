@@ -17,15 +17,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import MinMaxScaler
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.online import (
-    best_mixture,
-    exponentiated_gradient_loss,
-    weighted_majority_loss,
-)
 from bayescal.combining.online.online_combiner import OnlineCombiner
 from bayescal.combining.online.rules import RULES, squared_error
 from bayescal.support.validation import Floats
 from studies.papers.command import markdown_table, show
+from studies.papers.online.bounds import (
+    best_mixture,
+    exponentiated_gradient_loss,
+    weighted_majority_loss,
+)
 from studies.papers.strive.experiment import GROUPS as GROUPS_OF_STRIVE
 from studies.papers.strive.experiment import PUBLISHED as PUBLISHED_STRIVE
 from studies.papers.strive.experiment import combine, read_inputs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bayescal.metrics import losses
-from bayescal.metrics.evidence import sign_test
+from studies.papers.command import sign_test
 from studies.papers.sigir2003.scores import RAW, Decisions
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayescal.metrics import losses, smooth_calibration_error
-from bayescal.metrics.evidence import sign_test
 from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 from studies.papers.command import (
@@ -17,6 +16,7 @@ from studies.papers.command import (
     markdown_table,
     read_corpus,
     show,
+    sign_test,
     without_published,
 )
 from studies.papers.sigir2003.scores import largest_topics

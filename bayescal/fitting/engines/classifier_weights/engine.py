@@ -258,8 +258,7 @@ def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
     point = others.mode(
         mean, np.diag(precision), start, tolerance=SMALLEST_DECREMENT, rise=SMALLEST_RISE
     )
-    moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
-    return moved
+    return np.asarray(np.r_[point - start, np.zeros(weights.point.size - head)])
 
 
 def _weigh(proposals: Proposals) -> list[Sample]:

@@ -119,8 +119,7 @@ def _too_coarse(cells: ModeCells) -> NDArray[np.bool_]:
     coarse = matters & ((share > LARGEST_SHARE) | (bend * share > LARGEST_BEND * LARGEST_SHARE))
     coarse |= matters & (bend > 5.0 * LARGEST_BEND)
     divisible = np.diff(cells.edge) > 1e-13 * (1.0 + np.abs(cells.edge[1:]))
-    still_coarse: NDArray[np.bool_] = coarse & divisible
-    return still_coarse
+    return np.asarray(coarse & divisible)
 
 
 def _split(

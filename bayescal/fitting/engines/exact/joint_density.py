@@ -49,8 +49,7 @@ class DeviationSums:
         # By weight, not by position: a weight of 2 is a repetition.
         level = np.linspace(0.0, self.total, most)
         picked = np.searchsorted(self._sums.scores.before, level).clip(max=self.scores.size - 1)
-        scores: Floats = self.scores[picked]
-        return scores
+        return np.asarray(self.scores[picked])
 
     def _inside(self, theta: Floats) -> tuple[Floats, Floats]:
         sums, ordered = self._sums, self.scores
@@ -68,8 +67,7 @@ class DeviationSums:
         """Return the sum after a shift by a distance, given the moment of power 1."""
         if self.power == 1:
             return at_end + self.total * distance
-        moved: Floats = at_end + distance * (2.0 * moment + distance * self.total)
-        return moved
+        return np.asarray(at_end + distance * (2.0 * moment + distance * self.total))
 
 
 TAU = np.linspace(-3.5, 3.5, 21)
@@ -143,8 +141,7 @@ class JointDensity:
         """Return a draw of the width for each theta and v, from the conjugate posterior."""
         scale = self.scale + self.spread(v, *self.sums(theta))
         inverse_gamma = scale / rng.standard_gamma(self.shape, theta.size)
-        width: Floats = inverse_gamma if self.power == 1 else np.sqrt(inverse_gamma)
-        return width
+        return np.asarray(inverse_gamma if self.power == 1 else np.sqrt(inverse_gamma))
 
     def _spread(
         self, left: Floats, right: Floats, inverse_left: Floats, inverse_right: Floats
@@ -183,8 +180,7 @@ class JointDensity:
         _, step, values = self.on_share_grid(theta)
         top = values.max(axis=1)
         integral = np.exp(values - top[:, None]).sum(axis=1) * (TAU[1] - TAU[0])
-        marginal: Floats = top + np.log(integral * step)
-        return marginal
+        return np.asarray(top + np.log(integral * step))
 
     def on_share_grid(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return mode and step of v = mode + step sinh(tau) at each theta, and log p - log step."""
@@ -196,7 +192,8 @@ class JointDensity:
         return mode, step, values + LOG_COSH
 
     def _share_mode(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        v = self._first_share(left, right)
+        # Start from the likelihood's best v, bounded by the prior.
+        v = (np.log(left + self.scale) - np.log(right + self.scale)) * (1.0 / (self.power + 1.0))
         curvature = np.ones_like(v)
         for _ in range(NEWTON_STEPS):
             slope, curvature = self._derivatives(v, left, right)
@@ -205,12 +202,6 @@ class JointDensity:
             if np.all(np.abs(step) * np.sqrt(curvature) < 1e-3):
                 break
         return v, self._derivatives(v, left, right)[1]
-
-    def _first_share(self, left: Floats, right: Floats) -> Floats:
-        """Return the start of Newton's method: the likelihood's best v, bounded by the prior."""
-        power = 1.0 / (self.power + 1.0)
-        first: Floats = power * (np.log(left + self.scale) - np.log(right + self.scale))
-        return first
 
     def _derivatives(self, v: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the first derivative in v of log p, and minus the second."""

@@ -108,8 +108,7 @@ class QuadratureNodes:
         at_low = np.logaddexp(0.0, low)
         chord = at_low + (np.logaddexp(0.0, high) - at_low) * self.middle
         jensen = self.total * (chord - np.logaddexp(0.0, middle))
-        bounds: Floats = np.minimum(slopes[:, self.segment] ** 4 * fourth * self.moment, jensen)
-        return bounds
+        return np.asarray(np.minimum(slopes[:, self.segment] ** 4 * fourth * self.moment, jensen))
 
 
 class ScoreSums:
@@ -254,8 +253,7 @@ class PosteriorDensity:
     def slopes(self, points: Floats) -> Floats:
         """Return b at points of shape (..., J + 1)."""
         eta = self.prior.slope_location + points[..., 1:] @ self._walk.T
-        slopes: Floats = np.exp(np.minimum(eta, LARGEST_ETA))
-        return slopes
+        return np.asarray(np.exp(np.minimum(eta, LARGEST_ETA)))
 
     def start(self) -> Floats:
         """Return a start for the search: pieces rise by about one; flat ones have no gradient."""
@@ -309,8 +307,7 @@ class PosteriorDensity:
         else:
             log = -m * (HALF_LOG_TWO_PI + np.log(scale)) - 0.5 * square / scale**2
         constant = 2.0 * HALF_LOG_TWO_PI + math.log(self.prior.intercept_scale)
-        log_prior: Floats = log - 0.5 * gaussian - constant
-        return log_prior
+        return np.asarray(log - 0.5 * gaussian - constant)
 
 
 def _softplus(f: Floats) -> Floats:

@@ -128,8 +128,7 @@ def _by_proposal(
 
     def log_p(points: Floats) -> Floats:
         curves = MonotoneCurves(pieces, points[:, 0], density.slopes(points))
-        values: Floats = special.log_expit(sign * curves.log_odds(x)[:, 0])
-        return values
+        return np.asarray(special.log_expit(sign * curves.log_odds(x)[:, 0]))
 
     def log_density(points: Floats) -> Floats:
         return density.log_density(points) - power * log_p(points)
@@ -148,8 +147,7 @@ def _by_proposal(
 def _log_odds_of(log_probability: Floats) -> Floats:
     """Return log p/(1 - p) of log p; probabilities are at most 1 - 1e-12."""
     own = np.minimum(log_probability, -1e-12)
-    log_odds: Floats = own - np.log(-np.expm1(own))
-    return log_odds
+    return np.asarray(own - np.log(-np.expm1(own)))
 
 
 def _of_label(
@@ -187,8 +185,7 @@ def _by_importance(
             inverse = 1.0 + np.exp(-log_odds_of_label)
 
         def log_p(some: NDArray[np.intp], log_odds: Floats = log_odds_of_label) -> Floats:
-            values: Floats = special.log_expit(log_odds[some])
-            return values
+            return np.asarray(special.log_expit(log_odds[some]))
 
         values[rows], k[rows] = left_out(inverse, log_p, power[rows])
     return values, k
@@ -394,8 +391,7 @@ def mode_log_odds(data: BinaryScores) -> Floats:
     point = max(best.parts, key=lambda part: part.log_share).laplace.mean[None]
     curve = MonotoneCurves(best.density.pieces, point[:, 0], best.density.slopes(point))
     x = standardise(data.score, data.centre_and_spread[0], *warp)
-    log_odds: Floats = curve.log_odds(x)[0]
-    return log_odds
+    return np.asarray(curve.log_odds(x)[0])
 
 
 @dataclass(frozen=True)

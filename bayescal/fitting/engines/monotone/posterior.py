@@ -37,8 +37,7 @@ from bayescal.inference.importance import (
     weigh,
 )
 from bayescal.inference.newton import climb, root_of_inverse
-from bayescal.support.numerics import log_sum_exp
-from bayescal.support.parallel import one_blas_thread
+from bayescal.support.numerics import log_sum_exp, one_blas_thread
 from bayescal.support.validation import Floats
 
 MOST_STEPS = 100
@@ -189,8 +188,7 @@ class MonotoneCurves:
 
     def log_odds(self, x: Floats) -> Floats:
         """Return f at scores of shape (n,), of shape (draws, n)."""
-        curves: Floats = self.intercept[:, None] + self.slopes @ self.pieces.basis(x).T
-        return curves
+        return np.asarray(self.intercept[:, None] + self.slopes @ self.pieces.basis(x).T)
 
 
 @dataclass(frozen=True)

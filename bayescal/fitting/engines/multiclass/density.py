@@ -185,8 +185,7 @@ class Likelihood:
 
     def _total(self, chance: Floats) -> Floats:
         log = np.log(chance)
-        total: Floats = log.sum(axis=1) if self.weight is None else log @ self.weight
-        return total
+        return np.asarray(log.sum(axis=1) if self.weight is None else log @ self.weight)
 
     def with_gradient(self, maps: Maps) -> tuple[Floats, Maps]:
         """Return the log likelihood of each map, and its derivatives by the numbers of the map."""

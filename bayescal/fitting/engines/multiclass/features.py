@@ -175,8 +175,7 @@ class FeatureDesign:
 
     def gradient(self, raw: Floats) -> Floats:
         """Return the gradient by coefficients of centred features from the raw features' one."""
-        out: Floats = (raw - raw[..., :1, :] * self.centre) / self.size
-        return out
+        return np.asarray((raw - raw[..., :1, :] * self.centre) / self.size)
 
 
 def design(

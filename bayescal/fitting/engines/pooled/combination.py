@@ -5,8 +5,6 @@ own population. The documents of all topics together decide whether an end of th
 separate levels; the topics' levels at one end are draws from one beta, like their base rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +14,11 @@ from numpy.typing import NDArray
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines import combination
 from bayescal.fitting.engines.combination import EndLevels, Ends, PartWeights
-from bayescal.fitting.engines.exact.engine import DensitySides
-from bayescal.fitting.engines.exact.left_out import MOST_DRAWS, leave_one_out_of_densities
+from bayescal.fitting.engines.exact.engine import (
+    MOST_DRAWS,
+    DensitySides,
+    leave_one_out_of_densities,
+)
 from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.pooled.engine import DensitiesOfTopics
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters

@@ -12,10 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.pooled import reweighting
-from bayescal.fitting.engines.pooled.reweighting import DrawWeights, Singles
-from bayescal.inference.importance import smooth, systematic
-from bayescal.support.parallel import blocks_of, in_parallel
+from bayescal.fitting.engines.pooled.population import (
+    BLOCK,
+    AnyFloats,
+    DrawWeights,
+    Singles,
+    effective_share,
+    exponentials,
+    pick_positions,
+    sums_of_runs,
+    weigh,
+    weigh_draws,
+)
+from bayescal.inference.importance import systematic
+from bayescal.support.numerics import blocks_of
+from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
 Data = TypeVar("Data")
@@ -56,14 +67,6 @@ class Health(NamedTuple):
         """Return the health of several rows of topics."""
         return cls(*map(np.stack, zip(*rows, strict=True)))
 
-    def at_worst(self, other: Health) -> Health:
-        """Return the worse health of two sets of draws of the same topics."""
-        return Health(
-            self.resolved & other.resolved,
-            np.minimum(self.efficiency, other.efficiency),
-            np.maximum(self.pareto_k, other.pareto_k),
-        )
-
     def of_some(self, topics: NDArray[np.intp], size: int) -> Health:
         """Return diagnostics of `size` topics; the others had no weighted proposals."""
         every = Health.without_proposals((size,))
@@ -97,11 +100,15 @@ class DrawnTopics(NamedTuple):
     log_likelihood: Floats  # (topics, draws)
 
     def joined(self, other: DrawnTopics) -> DrawnTopics:
-        """Return these draws together with draws of the same topics under other bases."""
+        """Return these and draws of the same topics under other bases, with the worse health."""
         return DrawnTopics(
             log_evidence=np.concatenate([self.log_evidence, other.log_evidence], axis=1),
             of_prior=np.concatenate([self.of_prior, other.of_prior], axis=1),
-            health=self.health.at_worst(other.health),
+            health=Health(
+                self.health.resolved & other.health.resolved,
+                np.minimum(self.health.efficiency, other.health.efficiency),
+                np.maximum(self.health.pareto_k, other.health.pareto_k),
+            ),
             values=np.concatenate([self.values, other.values], axis=-1),
             log_likelihood=np.concatenate([self.log_likelihood, other.log_likelihood], axis=-1),
         )
@@ -232,9 +239,9 @@ class TopicDraws:
         """Return sums over topics of log Z, of terms' means and covariances; least efficiency."""
         size, efficiency = self.terms.shape[-1], 1.0
         value, mean, covariance = 0.0, np.zeros(size), np.zeros((size, size))
-        for part in blocks_of(max(1, reweighting.BLOCK // self.terms.shape[1]), len(self.terms)):
+        for part in blocks_of(max(1, BLOCK // self.terms.shape[1]), len(self.terms)):
             terms = self.terms[part]
-            weight, top = reweighting.exponentials(terms @ factors)
+            weight, top = exponentials(terms @ factors)
             total = weight.sum(axis=1, keepdims=True)
             value += float((top + np.log(total[:, 0] / weight.shape[1])).sum())
             weight /= total
@@ -247,7 +254,7 @@ class TopicDraws:
 
     def weights(self, points: Floats) -> Iterator[DrawWeights]:
         """Yield the weights of each topic's draws for populations in rows."""
-        return reweighting.weigh_draws(self.terms, _factors(points, self.coefficients))
+        return weigh_draws(self.terms, _factors(points, self.coefficients))
 
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
@@ -267,7 +274,7 @@ class Weighed:
     topics: TopicDraws
     points: Floats  # the populations, (k, hyperparameters)
     log_evidence: Floats  # the sum over topics of log Z, (k,)
-    sums: Singles  # see `reweighting.sums_of_runs`, (topics, k, runs)
+    sums: Singles  # see `sums_of_runs`, (topics, k, runs)
 
     def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return a draw of every topic under some populations, (values, topics, positions)."""
@@ -283,10 +290,9 @@ class Weighed:
         return np.take_along_axis(self.topics.draws.values, picked[None], axis=-1)
 
 
-def _efficiency(weight: reweighting.AnyFloats) -> reweighting.AnyFloats:
+def _efficiency(weight: AnyFloats) -> AnyFloats:
     """Return the effective share of weights in rows, which sum to one."""
-    share: reweighting.AnyFloats = 1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1])
-    return share
+    return np.asarray(1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1]))
 
 
 def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
@@ -296,7 +302,7 @@ def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Res
 
 
 def _weigh_task(task: tuple[Floats, Floats]) -> tuple[Floats, Singles]:
-    return reweighting.sums_of_runs(*task)
+    return sums_of_runs(*task)
 
 
 def _pick_task(task: tuple[Floats, Floats, Singles, NDArray[np.int64]]) -> NDArray[np.intp]:
@@ -304,7 +310,7 @@ def _pick_task(task: tuple[Floats, Floats, Singles, NDArray[np.int64]]) -> NDArr
     terms, factors, sums, seeds = task
     each = zip(terms, sums, seeds, strict=True)
     picked = [
-        reweighting.pick_positions(of_topic, factors, own, np.random.default_rng(seed))
+        pick_positions(of_topic, factors, own, np.random.default_rng(seed))
         for of_topic, own, seed in each
     ]
     return np.array(picked)
@@ -340,18 +346,6 @@ def _factors(points: Floats, coefficients: Coefficients) -> Floats:
 POPULATIONS, TOPIC_DRAWS = 1000, 500
 
 
-def weigh(log_evidence: Floats) -> tuple[Floats, float]:
-    """Return populations' weights by a topic's log evidence, and their effective share."""
-    weight = np.exp(smooth(log_evidence[None])[0][0])
-    return weight, _effective(weight)
-
-
-def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], float]:
-    """Resample positions of populations in proportion to a topic's evidence."""
-    weight, efficiency = weigh(log_evidence)
-    return systematic(weight, log_evidence.size, rng), efficiency
-
-
 def pick_updated(
     topics: TopicDraws, points: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
@@ -362,16 +356,6 @@ def pick_updated(
         population, even = weigh(log_evidence)
         weight = ((population / total).astype(np.float32) @ of_draws).astype(np.float64)
         positions.append(systematic(weight, len(points), rng))
-        efficiency.append(min(even, _effective(weight)))
+        efficiency.append(min(even, effective_share(weight)))
     picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
     return np.take_along_axis(topics.draws.values, picked[None], axis=-1), np.array(efficiency)
-
-
-def _effective(weight: Floats) -> float:
-    """Return the effective share of weights that sum to one."""
-    return float(1.0 / (weight @ weight) / weight.size)
-
-
-def evenness(log_weight: Floats) -> float:
-    """Return the effective share of draws by the logs of their weights."""
-    return _effective(special.softmax(log_weight))

@@ -39,7 +39,8 @@ from bayescal.fitting.engines.pooled.population import (
 )
 from bayescal.fitting.engines.program import draw_posterior
 from bayescal.fitting.scores import BinaryScores, together
-from bayescal.support.parallel import blocks_of, in_parallel
+from bayescal.support.numerics import blocks_of
+from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
 POOLINGS = ("partial", "none", "complete")

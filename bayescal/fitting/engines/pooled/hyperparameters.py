@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.joint_density import Hyperparameters
-from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed, evenness
+from bayescal.fitting.engines.pooled.drawing import EvidenceExpansion, TopicDraws, Weighed
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     LOG_ODDS_NAMES,
@@ -22,6 +22,7 @@ from bayescal.fitting.engines.pooled.population import (
     WIDE,
     GaussianHyperprior,
     Normal,
+    evenness,
 )
 from bayescal.inference.importance import smooth, systematic
 from bayescal.support.validation import Floats, as_reals, check_count, check_positive
@@ -205,8 +206,7 @@ def _search(
 
 def _deviation(covariance: Floats, hyperprior: GaussianHyperprior) -> Floats:
     """Return posterior deviations, bounded by the hyperprior's for lack of curvature."""
-    deviation: Floats = np.minimum(np.sqrt(np.diag(covariance)), np.array(hyperprior.scale))
-    return deviation
+    return np.asarray(np.minimum(np.sqrt(np.diag(covariance)), np.array(hyperprior.scale)))
 
 
 def _mode(
@@ -243,16 +243,14 @@ def _positive(precision: Floats, floor: Floats) -> Floats:
     """Return a precision that is at least a tenth of the hyperprior's in every direction."""
     root = np.sqrt(np.diag(floor))
     values, vectors = np.linalg.eigh(precision / np.outer(root, root))
-    fixed: Floats = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root)
-    return fixed
+    return np.asarray((vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root))
 
 
 def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
     """Return the covariance of weighted points, shrunk to their proposal's if few have weight."""
     own = np.cov(points.T, aweights=weight, ddof=0)
     count, directions = 1.0 / (weight**2).sum(), len(covariance)
-    mean: Floats = (count * own + directions * covariance) / (count + directions)
-    return mean
+    return np.asarray((count * own + directions * covariance) / (count + directions))
 
 
 def _student(

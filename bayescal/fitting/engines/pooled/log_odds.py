@@ -37,7 +37,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
     draw_hyperposterior,
 )
-from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior
+from bayescal.fitting.engines.pooled.population import LOG_ODDS_NAMES, GaussianHyperprior, evenness
 from bayescal.fitting.scores import BinaryScores, together
 from bayescal.inference.importance import Sample
 from bayescal.support.parallel import in_parallel
@@ -241,7 +241,7 @@ def _draw_prior(
     return Drawn(
         log_evidence=float(special.logsumexp(log_likelihood)) - math.log(draws),
         resolved=True,
-        efficiency=drawing.evenness(log_likelihood),
+        efficiency=evenness(log_likelihood),
         pareto_k=-np.inf,
         of_prior=True,
         log_likelihood=log_likelihood,
@@ -253,8 +253,7 @@ def _log_likelihood(values: Floats, data: BinaryScores, pieces: Pieces) -> Float
     """Return the natural log of p(labels | scores) of intercepts and slopes, (draws,)."""
     log_odds = values[0] + pieces.basis(data.score) @ values[1:]
     log_p = special.log_expit(np.where(data.positive, 1.0, -1.0)[:, None] * log_odds)
-    of_labels: Floats = data.weights @ log_p
-    return of_labels
+    return np.asarray(data.weights @ log_p)
 
 
 def _lattice_normals(size: int, rng: np.random.Generator) -> Floats:

@@ -112,7 +112,11 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(
-    P: ArrayLike, y: ArrayLike, *, classes: ArrayLike | None = None, constant_experts: bool = True
+    P: ArrayLike,  # noqa: N803
+    y: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    constant_experts: bool = True,
 ) -> Mixture:
     """Return the mixture that is best for documents whose labels are all known.
 

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from bayescal.combining.online import (
+from bayescal.combining.online.rules import RULES, Advice
+from studies.papers.online.bounds import (
     best_mixture,
     exponentiated_gradient_loss,
     weighted_majority_loss,
 )
-from bayescal.combining.online.rules import RULES, Advice
+from tests import experts_reference as reference
+
+pytestmark = pytest.mark.one_era
 
 BETAS = [0.2, 0.5, 0.9]
 
@@ -23,6 +26,22 @@ def weighted_majority_mistakes(expert_losses, beta=0.5, *, decisions=False):
     return credit / -np.log(left)
 
 
+def winnow_mistakes(n_experts, infallible, beta=0.5):
+    """Rescaled, right experts gain 2/(1 + beta^2) of a sum of weights that stays n_experts."""
+    return infallible * np.log(n_experts) / np.log(2.0 / (1.0 + beta**2))
+
+
+def specialists_mistakes(n_experts, infallible):
+    """Blum, 1997: promotion by 3/2 and demotion by 1/2, without rescaling."""
+    return 2.0 * infallible * np.log(3.0 * n_experts) / np.log(1.5)
+
+
+def blum_mansour_loss(expert_losses, beta=0.5):
+    """Blum and Mansour, 2005: the bound under each indicator, of (experts, indicators)."""
+    losses = np.asarray(expert_losses)
+    return (losses.min(axis=0) - np.log(losses.size) / np.log(beta)) / beta
+
+
 @dataclass
 class Game:
     """Probabilities and labels of n rounds, and the share of each expert."""
@@ -30,6 +49,9 @@ class Game:
     said: np.ndarray  # P(second class) of each expert
     labels: np.ndarray
     shares: np.ndarray
+    updated: np.ndarray
+    indicators: np.ndarray
+    awake: np.ndarray
 
     @property
     def of_labels(self):
@@ -54,21 +76,23 @@ class Game:
         return int(((mixture > 0.5) != (self.labels == 1)).sum())
 
 
-def against_an_adversary(rule, said, beta, *, indicators=None, labels=None):
+def against_an_adversary(rule, said, beta, *, indicators=None, awake=None, labels=None):
     """Play; where no labels are given each is the one that the combiner likes less."""
     n, experts = said.shape
     on = np.ones((n, 1)) if indicators is None else indicators
-    awake = np.ones((1, experts), dtype=bool)
+    up = np.ones((n, experts), dtype=bool) if awake is None else awake
     log_weights = np.zeros((experts, on.shape[1]))
-    told, shares = [], []
+    told, shares, updated = [], [], []
     for t in range(n):
-        advice = Advice(np.stack([1.0 - said[t], said[t]], axis=1)[None], awake, on[t : t + 1])
+        both = np.where(up[t, :, None], np.stack([1.0 - said[t], said[t]], axis=1), 0.0)
+        advice = Advice(both[None], up[t : t + 1], on[t : t + 1])
         mixture = advice.mixture(rule.shares(log_weights, advice))[0]
         told.append(int(mixture[1] <= 0.5) if labels is None else labels[t])
         run = rule.run(log_weights, advice, np.array(told[-1:]), beta)
         log_weights = run.log_weights
         shares.append(run.shares[0])
-    return Game(said, np.array(told), np.array(shares))
+        updated.append(run.updated[0])
+    return Game(said, np.array(told), np.array(shares), np.array(updated), on, up)
 
 
 def backwards(name):
@@ -142,6 +166,138 @@ class TestWeightedMajority:
         totals = game.expert_losses.sum(axis=0)
         assert game.mistakes > weighted_majority_mistakes(totals, decisions=True)
         assert game.chosen_losses.sum() > weighted_majority_loss(totals)
+
+
+def specialists(seed, n=400, experts=12, infallible=3):
+    """Return labels, experts that sleep in a third of rounds, and some that are never wrong."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=n)
+    said = 1.0 - np.tile(labels[:, None], (1, experts)) * 1.0
+    said[rng.random(said.shape) < 0.4] = 0.0
+    awake = rng.random(said.shape) < 0.67
+    said[:, :infallible] = labels[:, None]
+    awake[:, :infallible] = rng.integers(infallible, size=n)[:, None] == np.arange(infallible)
+    return labels, said, awake
+
+
+class TestWinnow:
+    @pytest.mark.parametrize("beta", BETAS)
+    @pytest.mark.parametrize("seed", range(3))
+    def test_mistakes_where_some_are_infallible(self, beta, seed):
+        labels, said, awake = specialists(seed)
+        game = against_an_adversary(RULES["winnow"], said, beta, awake=awake, labels=labels)
+        assert 0 < game.mistakes <= winnow_mistakes(12, 3, beta)
+        assert game.mistakes == game.updated.sum()
+
+    def test_an_adversary_cannot_do_more_with_one_infallible_expert(self):
+        # The weighted vote is wrong for as long as the others can outvote the one that is right.
+        labels = np.ones(200, dtype=int)
+        said = np.zeros((200, 1000))
+        said[:, 0] = 1.0
+        game = against_an_adversary(RULES["winnow"], said, 0.5, labels=labels)
+        assert game.mistakes <= winnow_mistakes(1000, 1)
+        assert game.mistakes > 0.3 * winnow_mistakes(1000, 1)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_published_bound_of_the_published_update(self, seed):
+        labels, said, awake = specialists(seed)
+        both = np.stack([1.0 - said, said], axis=2).tolist()
+        counted = []
+
+        def published(weights, t, _):
+            if t.mixture.index(max(t.mixture)) == t.label:
+                return
+            counted.append(t)
+            for e, own in enumerate(t.said):
+                if t.awake[e]:
+                    weights[e][0] *= 1.5 if own.index(max(own)) == t.label else 0.5
+
+        reference.play(published, both, labels.tolist(), 0.5, awake=awake)
+        assert 0 < len(counted) <= specialists_mistakes(12, 3)
+
+    def test_ours_is_the_smaller_bound_for_the_default_beta(self):
+        for n in (2, 10, 1000):
+            assert winnow_mistakes(n, 1) < specialists_mistakes(n, 1)
+
+    def test_all_experts_may_be_infallible(self):
+        assert winnow_mistakes(3, 3) == pytest.approx(3 * winnow_mistakes(3, 1))
+
+    def test_promotion_of_the_wrong_breaks_it(self):
+        labels, said, awake = specialists(0)
+        game = against_an_adversary(backwards("winnow"), said, 0.5, awake=awake, labels=labels)
+        assert game.mistakes > winnow_mistakes(12, 3)
+        assert game.mistakes > specialists_mistakes(12, 3)
+
+
+def under_indicators(game, losses, indicators):
+    return indicators.T @ losses
+
+
+class TestBlumMansour:
+    @pytest.mark.parametrize("rule", ["bmx", "bmxmod", "winbmx", "winbmxmod"])
+    @pytest.mark.parametrize("beta", BETAS)
+    @pytest.mark.parametrize("make", [decisions, opinions])
+    def test_losses_under_every_indicator(self, rule, beta, make):
+        game = against_an_adversary(RULES[rule], make(0), beta, indicators=switches(0))
+        used = game.updated
+        on = game.indicators
+        modified = rule.endswith("mod")
+        if modified:
+            on = on / on.sum(axis=1, keepdims=True)
+        own = game.mixture_losses if modified else game.chosen_losses
+        bound = blum_mansour_loss((on[used].T @ game.expert_losses[used]).T, beta)
+        assert np.all(on[used].T @ own[used] <= bound)
+        assert np.all(on[used].T @ game.mixture_losses[used] <= bound)
+
+    @staticmethod
+    def favourites():
+        """
+        Return a game in which an indicator of a good expert meets one of a bad expert.
+
+        The first 1,000 rounds have the second indicator on, under which the second expert is
+        nearly right, and both are on in 80 more, in which it is wrong and the first one right.
+        """
+        first, second = 1000, 80
+        said = np.r_[np.tile([0.0, 0.9], (first, 1)), np.tile([1.0, 0.0], (second, 1))]
+        on = np.r_[np.tile([0.0, 1.0], (first, 1)), np.tile([1.0, 1.0], (second, 1))]
+        return said, on, np.ones(first + second, dtype=int)
+
+    def test_the_right_rule_recovers_where_an_unsquared_mixture_does_not(self):
+        class Unsquared(type(RULES["bmxmod"])):
+            """Compares squared errors of experts with the mixture's error itself."""
+
+            def run(self, log_weights, advice, label, beta):
+                run = super().run(log_weights, advice, label, beta)
+                (on,), (share,) = advice.indicators / advice.indicators.sum(), run.shares
+                wrong = 1.0 - share @ advice.of_labels(label)[0]
+                step = np.log(beta) * np.outer((1.0 - advice.of_labels(label)[0]) ** 2, on)
+                step -= np.log(beta) * beta * wrong * on
+                return type(run)(log_weights + step, run.shares, run.updated)
+
+        said, on, labels = self.favourites()
+        right, wrong = (
+            against_an_adversary(rule, said, 0.5, indicators=on, labels=labels)
+            for rule in (RULES["bmxmod"], Unsquared(modified=True))
+        )
+        halves = on / on.sum(axis=1, keepdims=True)
+        bound = blum_mansour_loss((halves.T @ right.expert_losses).T)
+        assert np.all(halves.T @ right.mixture_losses <= bound)
+        assert (halves.T @ wrong.mixture_losses)[0] > bound[0]
+
+    def test_promotion_of_the_wrong_breaks_it(self):
+        class Wrong(type(RULES["bmx"])):
+            def run(self, log_weights, advice, label, beta):
+                run = super().run(log_weights, advice, label, beta)
+                return type(run)(2.0 * log_weights - run.log_weights, run.shares, run.updated)
+
+        labels = np.random.default_rng(0).integers(2, size=300)
+        said = np.column_stack([labels, 1 - labels, 1 - labels]).astype(float)
+        game = against_an_adversary(Wrong(), said, 0.5, labels=labels)
+        assert game.chosen_losses.sum() > blum_mansour_loss(game.expert_losses.sum(axis=0)[:, None])
+
+    def test_one_indicator_that_is_always_on(self):
+        found = blum_mansour_loss([[4.0], [8.0]], 0.5)
+        assert found == pytest.approx([2.0 * (4.0 + 1.0)])
 
 
 class TestExponentiatedGradient:
