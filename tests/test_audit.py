@@ -571,3 +571,28 @@ def test_an_impossible_event_refutes_the_probabilities_as_they_are():
         found = audit(y, p, draws=50)
     assert found.model_probability["as is"] == 0.0
     assert sum(found.model_probability.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+def test_bands_hold_the_truth_and_shifted_ones_do_not():
+    at = np.linspace(-2.5, 0.5, 9)
+    held, wrong, whole = [], [], []
+    for seed in range(40):
+        y, p = documents(300, seed, lambda z: np.where(z < -1, z, -1 + 0.5 * (z + 1)))
+        curve = audit(y, p, draws=400, random_state=seed).curve
+        x = special.logit(curve["probability"].values)
+        right = special.expit(np.where(at < -1, at, -1 + 0.5 * (at + 1)))
+        ends = {
+            kind: [np.interp(at, x, curve[e].sel(kind=kind)) for e in ("lower", "upper")]
+            for kind in ("pointwise", "simultaneous")
+        }
+        lower, upper = ends["pointwise"]
+        held.append(np.mean((lower < right) & (right < upper)))
+        off = special.expit(special.logit(right) + 0.6)
+        wrong.append(np.mean((lower < off) & (off < upper)))
+        assert (ends["simultaneous"][0] <= lower + 1e-9).all()
+        whole.append(((ends["simultaneous"][0] < right) & (right < ends["simultaneous"][1])).all())
+    # 40 samples of strongly dependent places: standard error about .04.
+    assert 0.8 < np.mean(held) < 0.99
+    assert np.mean(wrong) < 0.6
+    assert np.mean(whole) > 0.8

@@ -93,3 +93,17 @@ def test_each_calibrator_has_its_function(fitted):
     two = ScoreCalibrator("gaussian", draws=50).fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="use estimate_prior"):
         estimate_shares(two, [0.0])
+
+
+def test_intervals_hold_the_shares_as_often_as_stated():
+    rng = np.random.default_rng(2)
+    inside = np.zeros(3)
+    for _ in range(30):
+        shares = rng.dirichlet(np.ones(3))
+        scores, _ = simulated(50, shares, rng)
+        ratio = exact(scores, np.ones(3) / 3)
+        found = shares_posterior(np.tile(ratio, (60, 1, 1)), level=0.8, rng=rng)
+        inside += (found.lower <= shares) & (shares <= found.upper)
+    # 99.9 % of 90 binomial intervals, taken for independent, at 80 %.
+    low, high = stats.binom.ppf([0.0005, 0.9995], 90, 0.8)
+    assert low <= inside.sum() <= high

@@ -416,3 +416,15 @@ def test_another_prior_and_saving(fitted, tmp_path):
     assert moved - fitted.decision_function(GRID) == pytest.approx(
         special.logit(0.5) - special.logit(0.1), abs=0.3
     )
+
+
+def test_a_part_that_is_wrong_loses_its_weight():
+    # Bimodal negatives: two-sided densities cannot follow, monotone log-odds can.
+    rng = np.random.default_rng(2)
+    negative = np.where(rng.random(1400) < 0.6, rng.normal(-4, 0.5, 1400), rng.normal(1, 0.5, 1400))
+    scores = np.concatenate([negative, rng.normal(2.5, 0.8, 600)])
+    calibrator = ScoreCalibrator(random_state=0).fit(scores, np.arange(2000) >= 1400)
+    table = calibrator.combination_
+    assert table["weight"].idxmax() == "monotone"
+    assert table.loc["densities", "weight"] < 0.1
+    assert table.loc["monotone", "elpd"] > table.loc["densities", "elpd"] + 2 * table["se"].max()

@@ -267,3 +267,27 @@ def test_bad_scores_and_calibrators(fitted):
         likelihood_ratios(fitted, [np.nan])
     with pytest.raises(TypeError, match="calibrator must be a fitted calibrator"):
         likelihood_ratios(IsotonicRegression(), [1.0])
+
+
+def test_ratios_do_not_depend_on_the_share_of_positives():
+    scores, labels = comparisons(400, 400, distance=2.0)
+    at = [-1.0, 0.5, 1.0, 2.5]
+    few = (labels == WORDS[0]) | (np.arange(800) % 4 == 0)
+    even, uneven = (
+        likelihood_ratios(ScoreCalibrator(random_state=0).fit(scores[rows], labels[rows]), at)
+        for rows in (slice(None), few)
+    )
+    # Odds differ by a factor of four.
+    np.testing.assert_allclose(even.log10, uneven.log10, atol=0.2)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
+def test_exchanged_classes_and_signs_give_the_negative(seed):
+    scores, labels = comparisons(30, 30, seed, distance=2.0)
+    swapped = np.where(labels == WORDS[0], WORDS[1], WORDS[0])
+    at = np.linspace(-1.0, 3.0, 9)
+    one = ScoreCalibrator(random_state=0).fit(scores, labels)
+    other = ScoreCalibrator(random_state=0).fit(-scores, swapped)
+    np.testing.assert_allclose(
+        likelihood_ratios(other, -at).log10, -likelihood_ratios(one, at).log10, atol=0.05
+    )

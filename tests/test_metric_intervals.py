@@ -13,7 +13,13 @@ from bayescal.metrics import (
     posterior_interval,
     spiegelhalter_test,
 )
-from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes
+from bayescal.metrics.changes import (
+    REGRESSIONS,
+    LogOddsCells,
+    LogOddsFrame,
+    clipped_log_odds,
+    fit_changes,
+)
 from bayescal.support.intervals import counted, percent, readable
 
 
@@ -247,3 +253,28 @@ def test_evidence_of_data_without_a_best_line_is_finite(y, p):
     found = explained(y, np.array(p))
     assert sum(found.values()) == pytest.approx(1.0)
     assert 0 < found["as is"] < 1
+
+
+@pytest.mark.slow
+def test_posterior_probability_is_a_frequency():
+    # Sets are drawn from the four models. Among sets with probability q, a share q is calibrated.
+    # Squared errors then equal q (1 - q) on average, and no method that reports another q does as
+    # well.
+    rng = np.random.default_rng(4)
+    found, truth = [], []
+    for _ in range(400):
+        p = special.expit(rng.normal(0, 1.5, 60))
+        log_odds = clipped_log_odds(p)
+        frame = LogOddsFrame.of(log_odds, np.ones(60))
+        which = REGRESSIONS[rng.choice(len(REGRESSIONS), p=[each.prior for each in REGRESSIONS])]
+        theta = rng.normal(0.0, which.sd) if which.sd else np.zeros(0)
+        moved = log_odds + frame.features(log_odds)[:, : theta.size] @ theta
+        y = rng.random(60) < special.expit(moved)
+        found.append(explained(y, p)["as is"])
+        truth.append(which.kind == "as is")
+    found, truth = np.array(found), np.array(truth)
+    assert np.mean(found - truth) == pytest.approx(0, abs=3 * np.std(found - truth) / 20)
+    excess = (found - truth) ** 2 - found * (1 - found)
+    assert np.mean(excess) == pytest.approx(0, abs=3 * np.std(excess) / 20)
+    wrong = special.expit(special.logit(np.clip(found, 1e-12, 1 - 1e-12)) + 2)
+    assert abs(np.mean(wrong - truth)) > 3 * np.std(wrong - truth) / 20

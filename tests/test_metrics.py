@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import log_loss as sklearn_log_loss
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
+from bayescal import MulticlassCalibrator
 from bayescal.fitting.engines.multiclass.density import FREEDOM, Maps, probabilities
 from studies.envelope import least_uniform
 from tests.multiclass_tools import PRIOR, draws_of, log_scores, other_gain, posterior_of
@@ -85,3 +86,24 @@ def test_ranks_with_another_prior_of_the_gain_are_not():
 def test_ranks_with_documents_counted_often_are_not():
     weight = np.full(DOCUMENTS, 25.0)
     assert adjusted_p(ranks(PRIOR, weight, sets=FEW_SETS, kind=OPTIONS)) < LEVEL
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted yet")
+def test_bands_of_the_calibrator_hold_as_often_as_they_say():
+    """Each problem gives one random probability of its true map, to look for in the band."""
+    held, narrow = [], []
+    for seed in range(FITS):
+        rng = np.random.default_rng([seed, 9])
+        log_p, label, *_, truth = simulated(seed, PLAIN)
+        calibrator = MulticlassCalibrator("scores", draws=40, random_state=seed)
+        calibrator.fit(log_p, label, classes=range(3))
+        i, k = rng.choice(np.argwhere(np.abs(truth - 0.5) < 0.48))
+        lower, upper = calibrator.predict_interval(log_p[[i]])[0, k]
+        middle, half = 0.5 * (lower + upper), 0.25 * (upper - lower)
+        held.append(lower <= truth[i, k] <= upper)
+        narrow.append(abs(truth[i, k] - middle) <= half)
+    # 99.9 % of binomial numbers at 90 %; bands half as wide hold about six times in ten.
+    fewest, most = stats.binom.ppf([0.0005, 0.9995], FITS, 0.9)
+    assert fewest <= sum(held) <= most
+    assert sum(narrow) < fewest

@@ -611,3 +611,15 @@ def test_agreement_needs_verdicts_and_binary_labels(labels, threshold, message):
         known = labels * known
     with pytest.raises(ValueError, match=message):
         judge_agreement(scores, known, threshold)
+
+
+def test_agreement_holds_as_often_as_it_says():
+    # 90 % intervals of 100 samples hold each truth fewer than 80 times with probability .001.
+    scores, _, y, verdict = verdicts()
+    truth = verdict[y == 1.0].mean(), 1.0 - verdict[y == 0.0].mean(), cohen_kappa_score(y, verdict)
+    held = np.zeros(3, dtype=int)
+    for seed in range(100):
+        found = judge_agreement(scores, sampled(y, 60, seed), 1.0, random_state=seed)
+        three = found.sensitivity, found.specificity, found.kappa
+        held += [own.lower <= true <= own.upper for own, true in zip(three, truth, strict=True)]
+    assert held.min() >= 80

@@ -8,6 +8,7 @@ from scipy import stats
 
 from bayescal.sampling import RULES, estimate_recall, plan_sample, stop_review
 from bayescal.sampling.stopping import first_sure, rank_order_pvalue
+from tests.sizes import size
 
 N = 2_000
 
@@ -167,3 +168,17 @@ def test_wrong_questions(options, message):
     grouped = plan_sample(scores, 100, purpose="control", groups=groups, random_state=0)
     with pytest.raises(ValueError, match="got a plan of 100 groups, whose 400 documents are not"):
         stop_review(scores, labels, rule="control", control=grouped)
+
+
+@pytest.mark.slow
+def test_the_posterior_reaches_the_recall_and_peeking_costs():
+    reached, runs = [], size(12, 100)
+    for seed in range(runs):
+        scores, positive = collection(seed)
+        plan = plan_sample(scores, 300, purpose="control", random_state=seed)
+        labels = np.full(N, np.nan)
+        labels[plan.documents] = positive[plan.documents]
+        rank = stop_review(scores, labels, random_state=seed).rank
+        order = np.argsort(-scores)[:rank]
+        reached.append(positive[order].sum() >= 0.8 * positive.sum())
+    assert np.mean(reached) >= 0.9 - 3 * np.sqrt(0.09 / runs)
