@@ -26,7 +26,7 @@ from bayescal.fitting.engines.multiclass.mode import (
     fit_blocks,
 )
 from bayescal.inference import chains as chain_module
-from bayescal.inference.chains import find_normal, in_two_threads, sample, updated_root
+from bayescal.inference.chains import find_normal, sample, updated_root
 from tests.multiclass_tools import chains_of, first_of, log_scores, posterior_of, random_point
 from tests.multiclass_tools import reference_log_density as reference
 
@@ -233,12 +233,6 @@ def test_sampler_draws_from_a_normal_distribution():
     # Four standard errors of 4,000 draws that are about independent.
     assert np.abs(standard.mean(axis=0)).max() < 4.0 / np.sqrt(1000)
     assert np.abs(standard.var(axis=0) - 1.0).max() < 4.0 * np.sqrt(2.0 / 1000)
-
-
-def test_two_threads_change_nothing(posterior):
-    points = np.stack([random_point(posterior, seed) for seed in range(5)])
-    for one, two in zip(posterior(points), in_two_threads(posterior)(points), strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("classes", [4, 25])

@@ -23,7 +23,7 @@ from bayescal.calibrators.recalibrator import Recalibrator
 from bayescal.cli import writing
 from bayescal.combining.indicators.models import SupportVectors, shift
 from bayescal.combining.indicators.transformer import selected_words
-from bayescal.fitting import fitted_classes, fitted_recalibration
+from bayescal.fitting import fitted_recalibration
 from bayescal.fitting.class_scores import _padded
 from bayescal.fitting.engines.pooled import combination, drawing
 from bayescal.fitting.engines.pooled.engine import SMALLEST_SHARE, _open
@@ -235,15 +235,10 @@ def test_a_refit_that_hardly_helps_is_left_out(gain, weight, monkeypatch):
     assert (fitted._fitted.refit is None) == (weight == 0.0)
 
 
-def test_shares_of_very_many_documents_are_of_some_draws(monkeypatch):
-    whole = small_fits.classes()
-    monkeypatch.setattr(fitted_classes, "SHARE_ELEMENTS", 400)
-    part = MulticlassCalibrator(**small_fits.SMALL).fit(small_fits.LOGITS, small_fits.KLASS)
-    np.testing.assert_array_equal(part.predict_proba(small_fits.LOGITS[:3]),
-                                  whole.predict_proba(small_fits.LOGITS[:3]))  # fmt: skip
-    found, expected = np.ravel(list(part.share_)), np.ravel(list(whole.share_))
-    assert found.sum() == pytest.approx(1.0)
-    assert 0.0 < np.abs(found - expected).max() < 0.15
+def test_shares_of_classes_are_means_of_the_documents_probabilities():
+    fitted = small_fits.classes()
+    expected = fitted.predict_proba(small_fits.LOGITS).mean(axis=0)
+    np.testing.assert_allclose(fitted.share_, expected, rtol=1e-12)
 
 
 def test_a_map_of_classes_is_pickled_once():
@@ -251,7 +246,7 @@ def test_a_map_of_classes_is_pickled_once():
     fitted.predict_proba(small_fits.LOGITS[:2])
     again = pickle.loads(pickle.dumps(fitted))
     assert "map" in vars(fitted._fit)
-    assert vars(again._fit).keys() == vars(fitted._fit).keys() - {"map"}
+    assert vars(again._fit).keys() == vars(fitted._fit).keys() - {"map", "share"}
     one, other = (each.predict_proba(small_fits.LOGITS) for each in (again, fitted))
     np.testing.assert_array_equal(one, other)
 

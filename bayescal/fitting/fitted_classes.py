@@ -40,8 +40,7 @@ GLOBALS = ("log_gain", "warp", "asymmetry")
 ROWS = ("bias", "slope", "certainty")
 RHAT_LIMIT = 1.05
 BLOCK_ELEMENTS = 1 << 18  # draws x classes x documents of a block
-# Largest draws x classes x documents for shares; beyond it, the number of draws.
-SHARE_ELEMENTS, SHARE_DRAWS = 10_000_000, 8
+MOST_ELEMENTS = 10_000_000  # draws x classes x documents that sentences rest on
 READ = ("scores_are", "floor", "factor")  # attributes of `ClassScores` that read new scores
 LEAST_WEIGHT = 1e-12  # documents of smaller weight are dropped
 
@@ -227,15 +226,9 @@ class FittedClasses(Fit[ClassParameters]):
 
     @cached_property
     def share(self) -> Floats:
-        """The posterior mean share of each class, from some draws of very many documents, (K,)."""
-        data, draws = self.documents(), np.arange(self.map.size)
-        n, classes = data.scores.log_p.shape
-        if n * classes * draws.size > SHARE_ELEMENTS:
-            draws = np.linspace(0, self.map.size - 1, SHARE_DRAWS).astype(np.intp)
-        part = slice(None, None, 1 + n * classes * draws.size // SHARE_ELEMENTS)
-        weight, total = data.weights[part], np.zeros(classes)
-        for rows, p in self.map.blocks(data.scores.log_p[part], draws=draws):
-            total += p.mean(axis=0) @ weight[rows]
+        """The posterior mean share of each class among the documents, (K,)."""
+        data = self.documents()
+        total = data.weights @ self.map.mean(data.scores.log_p)
         return np.asarray(total / total.sum())
 
     @property
@@ -325,7 +318,7 @@ class FittedClasses(Fit[ClassParameters]):
         """Return sentences on over-confidence and confusions among the documents fitted."""
         data = self.documents()
         log_p = data.scores.log_p
-        part = slice(None, None, 1 + log_p.size * self.map.size // SHARE_ELEMENTS)
+        part = slice(None, None, 1 + log_p.size * self.map.size // MOST_ELEMENTS)
         log_p, given = log_p[part], np.exp(data.scores.given[part])
         weight = data.weights[part]
         drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]

@@ -1,7 +1,6 @@
 """Chains: Hamiltonian Monte Carlo around a normal approximation, and diagnostics of samplers."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,20 +18,6 @@ SHORTEST = 0.3  # the shortest trajectory as a share of LENGTH; a fixed length w
 MOST_STEPS = 20
 LONGEST_STEP = 1.5  # a step of pi would be a reflection
 FARTHEST = 50.0  # standard deviations that one step may move, so that numbers stay finite
-
-
-def in_two_threads(density: Density) -> Density:
-    """Return a density that works on both halves of the points at the same time."""
-
-    def halves(points: Floats) -> tuple[Floats, Floats]:
-        half = (len(points) + 1) // 2
-        with ThreadPoolExecutor(1) as pool:
-            second = pool.submit(density, points[half:])
-            value, gradient = density(points[:half])
-        other_value, other_gradient = second.result()
-        return np.concatenate([value, other_value]), np.concatenate([gradient, other_gradient])
-
-    return halves
 
 
 # Updates of a normal approximation, pairs of draws for each gradient, and of those for curvature.

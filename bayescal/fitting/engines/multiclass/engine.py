@@ -33,28 +33,21 @@ from bayescal.fitting.engines.multiclass.mode import (
     first_map,
     fit_blocks,
 )
-from bayescal.inference.chains import (
-    Chains,
-    Density,
-    find_normal,
-    in_two_threads,
-    sample,
-    updated_root,
-)
+from bayescal.inference.chains import Chains, Density, find_normal, sample, updated_root
 from bayescal.inference.newton import lower_root
 from bayescal.support.validation import Floats, Integers
 
 MOST_FOR_FIRST = 3000  # documents that the first map is fitted to
 MOST_SCORES = 200_000  # documents times classes, and classes, for Monte Carlo chains
 MOST_CLASSES = 50
-MANY_SCORES = 50_000  # documents times classes from which threads save time
 KEPT, WARMUP = 10, 4  # trajectories of each walker
 ROUNDS = 4  # each further one doubles the trajectories, while the chains disagree
 AGREEMENT = 1.05  # the largest R-hat of chains that agree
 STARTS = 0.0, 1.5  # lambda of further searches for the mode: there may be two
 LEAST_CURVATURE = 1.0  # of the log of a scale, by its prior
 
-CHAINS, VARIATIONAL, AUTO = INFERENCES = ("chains", "variational", "auto")
+CHAINS, AUTO = "chains", "auto"
+INFERENCES = (CHAINS, "variational", AUTO)
 HAMILTONIAN = "Hamiltonian Monte Carlo"
 # With fewer documents times classes chains take little longer than a normal approximation, which
 # then loses most.
@@ -160,9 +153,7 @@ def find_normals(
     posterior: MapPosterior, modes: Floats, share: Floats, rng: np.random.Generator
 ) -> NormalModes:
     """Return normal distributions around modes, (M, D), of given shares, (M,)."""
-    single = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
-    many = posterior.likelihood.scored.depth.size >= MANY_SCORES
-    density = in_two_threads(single) if many else single
+    density = replace(posterior, likelihood=posterior.likelihood.in_single_precision())
     best = int(np.argmax(share))
     centre, root = find_normal(density, partial(precision, posterior), modes[best], rng)
     return NormalModes(density, modes + (centre - modes[best]), centre, share, root)
