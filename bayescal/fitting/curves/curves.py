@@ -294,9 +294,10 @@ class _Table:
         last = np.clip(np.searchsorted(self.node, scores) - 1, 0, self.node.size - 2)
         share = (scores - self.node[last]) / (self.node[last + 1] - self.node[last])
         out = np.empty((len(rows), scores.size))
-        for part in blocks(len(rows), scores.size):
-            low, high = rows[:, last[part]], rows[:, last[part] + 1]
-            out[:, part] = low + share[part] * (high - low)
+        for value, low, rise in zip(out, rows, np.diff(rows, axis=1), strict=True):
+            rise.take(last, out=value, mode="clip")  # other modes copy
+            value *= share
+            value += low.take(last)
         return out
 
     def _read_cells(self, scores: Floats, out: Floats) -> None:
@@ -305,8 +306,7 @@ class _Table:
         np.clip(at, 0.0, CELLS - 1.0, out=at)
         cell = at.astype(np.intp)
         for row, (start, slope) in zip(out, self._cells, strict=True):
-            # Other modes of `take` copy.
-            slope.take(cell, out=row, mode="clip")
+            slope.take(cell, out=row, mode="clip")  # other modes copy
             row *= at
             row += start.take(cell, mode="clip")
 
