@@ -625,3 +625,5 @@ def test_agreement_needs_verdicts_and_binary_labels(labels, threshold, message):
         known = labels * known
     with pytest.raises(ValueError, match=message):
         judge_agreement(scores, known, threshold)
+    with pytest.raises(ValueError, match="level must"):
+        judge_agreement(*verdicts()[:2], 1.0, level=1.0)
