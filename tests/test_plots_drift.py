@@ -38,6 +38,7 @@ def test_without_alarm_there_is_none(monitor, ax):
     display = DriftDisplay.from_estimator(quiet, ax=ax, legend=False)
     assert display.alarm_ is None
     assert display.since_ is None
+    assert ax.get_xlim() == (1.0, 2.0)
     assert ax.get_legend() is None
 
 
