@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from bayescal.fitting.engines.monotone.density import Prior
-from bayescal.fitting.engines.monotone.engine import leave_one_out
+from bayescal.fitting.engines.monotone.engine import _of_label, leave_one_out
 from tests.test_monotone_posterior import POSITIVE, SAMPLES, X, fit
 
 pytestmark = pytest.mark.one_era
@@ -83,6 +83,16 @@ def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
     coarse = leave_one_out(whole, *arguments).log_probability
     assert np.quantile(np.abs(coarse - each), 0.98) > 0.004
     assert abs(coarse.sum() - each.sum()) > 0.5
+
+
+def test_an_entry_is_trusted_no_more_than_the_scores_beside_it(monkeypatch):
+    whole, (x, *_) = many()
+    of_table = _of_label(whole, x, None, True)[1]
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 1000)
+    of_each = _of_label(whole, x, None, True)[1]
+    entry = np.isin(x, whole.pieces.knots)
+    assert entry.sum() == whole.pieces.knots.size > 5
+    assert (of_table[entry] >= of_each[entry] - 1e-9).all()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
