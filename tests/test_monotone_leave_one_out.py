@@ -6,6 +6,7 @@ from scipy import special
 
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.engine import _of_label, leave_one_out
+from bayescal.support.numerics import even_nodes
 from tests.test_monotone_posterior import POSITIVE, SAMPLES, X, fit
 
 pytestmark = pytest.mark.one_era
@@ -85,14 +86,15 @@ def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
     assert abs(coarse.sum() - each.sum()) > 0.5
 
 
-def test_an_entry_is_trusted_no_more_than_the_scores_beside_it(monkeypatch):
+def test_a_score_is_trusted_no_more_than_the_entries_beside_it(monkeypatch):
     whole, (x, *_) = many()
-    of_table = _of_label(whole, x, None, True)[1]
+    of_scores = _of_label(whole, x, None, True)[1]
     monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 1000)
-    of_each = _of_label(whole, x, None, True)[1]
-    entry = np.isin(x, whole.pieces.knots)
-    assert entry.sum() == whole.pieces.knots.size > 5
-    assert (of_table[entry] >= of_each[entry] - 1e-9).all()
+    entries = np.union1d(even_nodes(np.unique(x), 96), whole.pieces.knots)
+    of_entries = _of_label(whole, entries, None, True)[1]
+    after = np.searchsorted(entries, x).clip(1, entries.size - 1)
+    for beside in (after - 1, after):
+        assert (of_scores >= of_entries[beside] - 1e-9)[x > entries[0]].all()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
