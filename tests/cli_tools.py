@@ -1,6 +1,8 @@
 """Helpers that the tests of the command line share."""
 
 import json
+from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -9,14 +11,28 @@ from typer.testing import CliRunner
 
 from bayescal import ScoreCalibrator
 from bayescal.cli.app import app
+from bayescal.cli.terminal import Screen
 
 MLE = ("--inference", "mle")
 NUTS = ("--inference", "nuts", "--draws", "200")
 
 
+PROGRESS = Screen.progress
+
+
+@contextmanager
+def whole_progress(screen, what, total):
+    """Show a progress bar that must reach its end unless an error ends the command."""
+    with PROGRESS(screen, what, total) as update:
+        yield update
+        (task,) = update.func.__self__.tasks
+        assert total in (None, task.completed), f"{what}: {task.completed} of {total}"
+
+
 def run(*arguments, code=0, app=app):
     """Call a command line, by default bayescal's, and expect an exit code."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    with mock.patch.object(Screen, "progress", whole_progress):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, (result.output, result.exception)
     return result
 

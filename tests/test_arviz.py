@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from scipy import special
 
 from bayescal import Densities, Monotone, ScoreCalibrator, load
-from bayescal.calibrators import leave_one_out
+from bayescal.calibrators import leave_one_out, score_results
 from bayescal.families import FAMILIES
 from bayescal.families.draws import raw_shapes
 from bayescal.fitting.engines.exact.engine import fit_densities
@@ -205,6 +205,13 @@ def test_replicates_by_the_prior_are_the_program_s(combined):
     assert replicates["label"].values.mean() == pytest.approx(0.5, abs=0.05)
     with pytest.raises(ValueError, match=r"needs a model of one family or .* 'densities',"):
         combined.to_arviz(["prior_predictive"])
+
+
+def test_the_prior_is_drawn_only_if_asked_for(combined, monkeypatch):
+    monkeypatch.setattr(score_results, "draw_prior", lambda *_: pytest.fail("a prior was drawn"))
+    combined.to_arviz(["log_likelihood", "posterior_predictive"], draws=100)
+    with pytest.raises(pytest.fail.Exception, match="a prior was drawn"):
+        combined.to_arviz(["prior"], draws=100)
 
 
 def test_the_prior_of_a_mixture_is_in_raw_score_units():

@@ -521,6 +521,13 @@ def test_labels_needed_are_those_of_pmvalsampsize():
     assert needed["ratio"] == pytest.approx(905, rel=0.01)
     assert needed["slope"] == pytest.approx(4544, rel=0.01)
     assert needed["auc"] == 4252
+    # Newcombe's interval is as narrow as asked for with these labels, and wider with one less.
+    for width in (0.2, 0.4, 0.6):
+        n = labels_needed(p, auc_width=width, prevalence=0.3, auc=0.8)["auc"] - np.arange(2)
+        sums = 1.0 + (n / 2.0 - 1.0) * (0.2 / 1.2 + 0.8 / 1.8)
+        error = np.sqrt(0.8 * 0.2 * sums / (0.3 * 0.7)) / n
+        own, wider = 2.0 * stats.norm.ppf(0.975) * error
+        assert own <= width < wider
 
 
 def test_an_audit_of_so_many_labels_has_intervals_of_that_width():

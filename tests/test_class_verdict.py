@@ -10,7 +10,7 @@ from scipy import optimize, special, stats
 
 from bayescal.metrics import class_verdict
 from bayescal.metrics.class_test import RaoScores, RaoTest
-from bayescal.metrics.classes import _ratios
+from bayescal.metrics.classes import _likeliest_change, _ratios
 
 
 def drawn(p, rng):
@@ -88,6 +88,20 @@ def test_the_slope_is_the_likeliest_power(right, power):
     assert class_verdict(y, special.softmax(log_p, axis=1)).slope == pytest.approx(
         np.exp(expected), rel=2e-5
     )
+
+
+def test_the_change_of_all_classes_is_the_likeliest(right):
+    p, y = right
+    log_p = special.log_softmax(2.0 * np.log(p), axis=1)
+
+    def changed(change):
+        return special.softmax((1.0 + change[-1]) * log_p + change[:-1], axis=1)
+
+    def loss(change):
+        return 0.5 * change @ change - np.log(changed(change)[np.arange(y.size), y]).sum()
+
+    expected = changed(optimize.minimize(loss, np.zeros(p.shape[1] + 1)).x)
+    np.testing.assert_allclose(_likeliest_change(y, np.exp(log_p)), expected, atol=1e-3)
 
 
 def test_finds_shares_that_changed(right):

@@ -88,7 +88,6 @@ class TestMeasures:
             assert cut[name] == pytest.approx(MEASURES[name].log_odds, abs=0.8)
 
 
-@pytest.mark.slow
 def test_bayes_estimates_the_rate_in_gaps():
     """A gap has the log-odds of (k + 1/2) / (n - k + 1/2), its draws that beta's spread."""
     y = (np.arange(160) % 5 == 0).astype(int)

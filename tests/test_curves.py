@@ -16,6 +16,7 @@ from bayescal.fitting.curves.part_draws import (
     IdentityDraws,
     LevelledCurves,
     RecalibratedDraws,
+    _kernel,
     average,
     read_levels,
     spread_over_scores,
@@ -268,6 +269,13 @@ def test_probabilities_are_averaged_and_not_log_odds():
     shares = 0.5 * special.expit(at + 2.0) + 0.5 * special.expit(at - 2.0)
     np.testing.assert_allclose(special.expit(found), shares, atol=0.01)
     assert abs(found[0] - -2.0) > 0.3  # where a mean of log-odds would be
+
+
+def test_widths_of_tied_scores_are_in_units_of_the_scores():
+    score, knots, counts = np.repeat([0.0, 1.0, 3.0], 60), np.array([0.0, 1.0, 3.0]), np.ones(180)
+    expected = _kernel(score, knots, counts)
+    for unit in (1e-6, 1e6):
+        np.testing.assert_allclose(_kernel(unit * score, unit * knots, counts), expected)
 
 
 def test_weights_count_documents():

@@ -6,6 +6,7 @@ import xarray as xr
 
 from bayescal.fitting.parts.part import flat, of_draws, paths_of
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
+from tests import small_fits
 
 RNG = np.random.default_rng(1)
 
@@ -89,3 +90,14 @@ def test_findings_of_draws_are_of_the_topics_that_they_are_wrong_with():
     names = np.array(["a", "b", "c", "d"])
     assert endless.text(names).startswith("the draws of the part 'densities' for topic 'b' ")
     assert "for topics 'c', 'd' are all the same" in constant.text(names)
+
+
+def test_chains_that_disagree_about_a_population_are_noticed():
+    groups = dict(small_fits.topics()._fit.groups)
+    groups["sample_stats"] = xr.Dataset({"diverging": (("chain", "draw"), np.zeros((2, 30)))})
+    assert diagnose(groups).rhat < 1.3
+    of_population = "population/parts/gaussian/hyperparameters"
+    alpha = groups[of_population]["rate_alpha"]
+    moved = alpha + 10.0 * alpha.std() * xr.DataArray(np.arange(2.0), dims="chain")
+    groups[of_population] = groups[of_population].assign(rate_alpha=moved)
+    assert diagnose(groups).rhat > 1.7

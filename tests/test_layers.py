@@ -173,6 +173,8 @@ def test_programs_import_pymc_and_our_distributions_only():
         ("from bayescal import ScoreCalibrator", {"pymc", "pytensor", "matplotlib"}),
         ("import bayescal.plots", {"pymc", "pytensor", "matplotlib", "arviz_plots"}),
         ("import bayescal.cli", {"pymc", "pytensor", "matplotlib", "pandas", "sklearn"}),
+        # Work in one process, which needs no backend.
+        ("from bayescal.support.parallel import workers\nwith workers(1): pass", {"joblib"}),
     ],
 )
 def test_import_leaves_out(statement, absent):

@@ -145,6 +145,14 @@ def test_a_document_of_no_weight_might_as_well_be_missing(method, band):
         np.testing.assert_array_equal(getattr(with_all, name), getattr(without, name))
 
 
+def test_the_band_of_the_negatives_mirrors_that_of_the_positives():
+    own, other = (
+        metrics.reliability_curve(y, p, band="confidence") for y, p in ((Y, P), (1 - Y, 1.0 - P))
+    )
+    for one, mirrored in ((own.lower, other.upper), (own.upper, other.lower)):
+        np.testing.assert_allclose(one, 1.0 - mirrored[::-1], atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["corp", "quantile"])
 @pytest.mark.parametrize("band", ["consistency", "confidence"])

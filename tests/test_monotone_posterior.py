@@ -9,9 +9,10 @@ from scipy import special
 
 from bayescal.fitting.engines.monotone import engine, posterior
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
-from bayescal.fitting.engines.monotone.engine import LaplaceFits, leave_one_out
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, _of_label, leave_one_out
 from bayescal.fitting.engines.monotone.posterior import draw_monotone, draw_within, fit_laplace
 from bayescal.fitting.scores import BinaryScores
+from bayescal.support.numerics import even_nodes
 
 DRAWS = 20_000
 X = np.array([-1.4, -0.9, -0.3, 0.0, 0.2, 0.4, 1.1, 2.5])
@@ -260,6 +261,17 @@ def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
     coarse = leave_one_out(whole, *arguments).log_probability
     assert np.quantile(np.abs(coarse - each), 0.98) > 0.004
     assert abs(coarse.sum() - each.sum()) > 0.5
+
+
+def test_a_score_is_trusted_no_more_than_the_entries_beside_it(monkeypatch):
+    whole, (x, *_) = many()
+    of_scores = _of_label(whole, x, None, True)[1]
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.MOST_SCORES", 1000)
+    entries = np.union1d(even_nodes(np.unique(x), 96), whole.pieces.knots)
+    of_entries = _of_label(whole, entries, None, True)[1]
+    after = np.searchsorted(entries, x).clip(1, entries.size - 1)
+    for beside in (after - 1, after):
+        assert (of_scores >= of_entries[beside] - 1e-9)[x > entries[0]].all()
 
 
 @pytest.mark.parametrize("name", SAMPLES)

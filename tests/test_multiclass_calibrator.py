@@ -12,6 +12,7 @@ from bayescal import MulticlassCalibrator
 from bayescal.decisions import with_abstention
 from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.support.score_checks import ScoresWarning
+from tests import small_fits
 
 # Chains may disagree where documents are few or labels reversed; rounding decides in which fits.
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
@@ -195,6 +196,24 @@ def test_weights_are_repetitions(new):
     q = quick().fit(scores[repeated], y[repeated]).predict_proba(new)
     # Equal to the draws' Monte Carlo error.
     assert_allclose(p, q, atol=0.05)
+
+
+@pytest.mark.parametrize("cluster", [None, np.arange(70) // 2])
+def test_documents_of_weight_0_are_left_out(cluster):
+    weight = np.arange(70) % 3
+    found = []
+    for rows in (np.arange(70), np.flatnonzero(weight)):
+        fitted = MulticlassCalibrator(**small_fits.SMALL)
+        own = None if cluster is None else cluster[rows]
+        scores, labels = small_fits.LOGITS[rows], small_fits.KLASS[rows]
+        fitted.fit(scores, labels, sample_weight=weight[rows], clusters=own)
+        assert fitted.results_["observed_data"].sizes["document"] == 46
+        found.append(fitted)
+    # All documents tell the unit of the scores, which the prior knows a little.
+    p, q = (each.predict_proba(small_fits.LOGITS) for each in found)
+    np.testing.assert_allclose(p, q, atol=0.05)
+    factors = [cluster is None or each.design_effect_.factor for each in found]
+    assert factors[0] == pytest.approx(factors[1], rel=0.05)
 
 
 @pytest.mark.slow

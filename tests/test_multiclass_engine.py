@@ -14,6 +14,7 @@ from bayescal.fitting.engines.multiclass.density import (
     Likelihood,
     Maps,
     asymmetry_of,
+    lapse_prior,
     probabilities,
     steepness,
 )
@@ -168,15 +169,19 @@ def test_first_map_is_no_local_optimum():
     scored = ScoredOptions.of(scores, unit)
     found = first_map(scored, label, None, prior, mean, sd, biases=False)
 
-    def loss(globals_):
+    def loss(globals_, lapse=found.lapse_logit):
         theta = np.zeros((1, 1, 3))
-        maps = Maps(globals_[None], found.lapse_logit, theta)
+        maps = Maps(globals_[None], lapse, theta)
         nothing = np.zeros((0, 300))
         likelihood = Likelihood(Features(scored, nothing, nothing, nothing), label, None, None)
-        return -likelihood.value(maps)[0] + 0.5 * (((globals_ - mean) / sd) ** 2).sum()
+        of_lapse = lapse_prior(np.exp(0.5 * lapse), prior)[0][0]
+        return -likelihood.value(maps)[0] - of_lapse + 0.5 * (((globals_ - mean) / sd) ** 2).sum()
 
     grid = [(g, w, c) for g in (-2, -1, 0, 1) for w in (-0.5, 0.3, 1, 2) for c in (-0.5, 0, 0.5)]
     assert loss(found.globals_[0]) <= min(loss(np.array(each, dtype=float)) for each in grid) + 1e-6
+    best = loss(found.globals_[0])
+    for change in (-0.5, -0.1, 0.1, 0.5):
+        assert best <= loss(found.globals_[0], found.lapse_logit + change) + 1e-6
 
 
 def test_single_precision_keeps_the_density():

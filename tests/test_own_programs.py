@@ -20,6 +20,7 @@ import bayescal
 from bayescal import NUTS, Density, Program, ScoreCalibrator
 from bayescal.calibrators import compare_estimates
 from bayescal.distributions import LogitBeta, programs
+from bayescal.distributions.density import IN_SCORE_UNITS, distribution_of
 from bayescal.fitting.covariates import Covariates
 from bayescal.fitting.engines import program as engine
 from bayescal.fitting.engines.program import build_model, log_likelihood, record_of, try_out
@@ -28,7 +29,7 @@ from bayescal.fitting.parts.program import _elements
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, inference_name
 from bayescal.plots import ClassDensityDisplay, ReliabilityDisplay
-from tests.uncompiled import UNCOMPILED
+from tests.uncompiled import UNCOMPILED, value_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:the posterior draws are not to be trusted")
 RNG = np.random.default_rng(5)
@@ -708,3 +709,22 @@ def test_elements_of_a_variable_are_named_by_their_places():
             own = values.sel(klass=klass, k=k)
             np.testing.assert_array_equal(found[f"[{klass}, {k}]"].values, own.values)
     assert list(dict(_elements(values[..., 0, 0]))) == [""]
+
+
+SPREADS = ("lam", "sigma", "tau")  # of which a distribution takes one
+UNITS = [
+    (name, spread)
+    for name, units in IN_SCORE_UNITS.items()
+    for spread in [each for each in SPREADS if each in units] or [None]
+]
+
+
+@pytest.mark.parametrize(("name", "spread"), UNITS)
+def test_parameters_in_score_units_are_those_of_the_scores(name, spread):
+    """The density of m + S y is that of y, over S."""
+    units, y, m, s = IN_SCORE_UNITS[name], np.linspace(-0.8, 2.0, 7), 3.0, 2.5
+    standard = {each: 0.7 for each in units if each == spread or each not in SPREADS}
+    raw = {each: units[each][0] * m + s ** units[each][1] * x for each, x in standard.items()}
+    own, of_scores = (distribution_of(name).dist(**each) for each in (standard, raw))
+    found = value_of(pm.logp(of_scores, m + s * y)) + np.log(s)
+    np.testing.assert_allclose(found, value_of(pm.logp(own, y)), rtol=1e-6)

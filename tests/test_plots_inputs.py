@@ -16,6 +16,7 @@ from bayescal import plots as all_plots
 from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
+    LikelihoodRatioDisplay,
     LogOddsDisplay,
     ProbabilityDisplay,
     TopicForestDisplay,
@@ -59,7 +60,7 @@ def test_wrong_documents(documents, message, calibrator, ax):
 @pytest.mark.parametrize(
     ("display", "options"),
     [
-        (ProbabilityDisplay, {"level": 0.0}),
+        *((display, {"level": 0.0}) for display in (*OF_SCORES, LikelihoodRatioDisplay)),
         (ProbabilityDisplay, {"band": "hdi"}),
         (ProbabilityDisplay, {"topic": "corn"}),
         (ClassDensityDisplay, {"draws": 0}),

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import ScoreCalibrator, TopicCalibrator, plots
 from bayescal.plots import (
     ClassDensityDisplay,
     DecisionDisplay,
@@ -16,12 +16,21 @@ from bayescal.plots import (
     ReliabilityDisplay,
     TopicForestDisplay,
 )
+from tests import test_flags
 from tests.report_data import make_problem, make_topics
 
 
 @pytest.fixture(scope="module")
 def calibrator():
     return ScoreCalibrator(draws=100, random_state=0).fit(*make_problem(80, seed=0))
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """Return a calibrator of scores that separate the classes little: its curves are flat."""
+    labels = np.arange(400) % 2
+    scores = np.random.default_rng(0).normal(size=400) + 0.5 * labels
+    return ScoreCalibrator(draws=100, random_state=0).fit(scores, labels)
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +115,42 @@ def test_entries_of_legends_are_told_apart_without_colour(name, calibrator, topi
     looks = [look_without_colour(each) for each in handles]
     assert len(looks) > 1
     assert len(set(looks)) == len(looks), looks
+
+
+def documents_of(name):
+    """Return what a display of predictions is made from."""
+    rng = np.random.default_rng(0)
+    if name in ("TippettDisplay", "PavDisplay", "CrossEntropyDisplay", "ConsistencyDisplay"):
+        return test_flags.Y, test_flags.S
+    p = rng.dirichlet(np.ones(3), 200)
+    labels = (p.cumsum(axis=1) < rng.random((200, 1))).sum(axis=1)
+    return (p[None], labels) if name == "RiskCoverageDisplay" else (labels, p)
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_lines_and_notes_end_within_their_axes_and_notes_cover_no_tick(name, flat):
+    kind = getattr(plots, name)
+    if name in (*(each.__name__ for each in DRAWN.values()), "LikelihoodRatioDisplay"):
+        display = kind.from_estimator(flat, ax=Figure().subplots())
+    elif name in test_flags.CASES:
+        display = test_flags.CASES[name][0]()
+    else:
+        display = kind.from_predictions(*documents_of(name), ax=Figure().subplots())
+    display.figure_.draw_without_rendering()
+    for ax in display.figure_.axes:
+        inside = ax.get_window_extent().padded(0.5)
+        for line in ax.lines:
+            x, y = line.get_transform().transform(np.column_stack(line.get_data())).T
+            # The net benefit of treating all has no lower bound: its line may leave the axes.
+            low = -np.inf if line.get_label() == "treat all" else inside.y0
+            assert ((inside.x0 <= x) & (x <= inside.x1) | np.isnan(x)).all(), line
+            assert ((low <= y) & (y <= inside.y1) | np.isnan(y)).all(), line
+        for text in ax.texts:
+            own = text.get_window_extent()
+            assert (inside.min <= own.min).all()
+            assert (own.max <= inside.max).all()
+            for ticks in (each.get_window_extent() for each in getattr(display, "rugs_", [])):
+                assert own.y1 <= ticks.y0 or ticks.y1 <= own.y0
 
 
 def test_pictures_have_two_hundred_dots_an_inch(tmp_path):

@@ -41,6 +41,9 @@ def test_net_benefit(found, ax):
     counted = found.net_benefit["counted"].sel(strategy="as is")
     np.testing.assert_array_equal(display.counted_.get_ydata(), counted)
     assert display.asked_.get_xdata()[0] == 0.1
+    # Treating all has no lower bound: its line leaves the axes, which the others fill.
+    most = float(found.net_benefit["upper"].sel(strategy=["as is", "recalibrated"]).max())
+    assert -most < ax.get_ylim()[0] < 0.0 < most < ax.get_ylim()[1] < 1.5 * most
     assert ax.get_ylabel() == "net benefit (true positives per document)"
     plain = audit([0, 1] * 20, np.linspace(0.1, 0.8, 40), noun="patient", random_state=0)
     shown = NetBenefitDisplay.from_audit(plain, ax=Figure().subplots())
@@ -112,6 +115,7 @@ def test_without_alarm_there_is_none(monitor, ax):
     display = DriftDisplay.from_estimator(quiet, ax=ax, legend=False)
     assert display.alarm_ is None
     assert display.since_ is None
+    assert ax.get_xlim() == (1.0, 2.0)
     assert ax.get_legend() is None
 
 

@@ -611,6 +611,8 @@ def test_agreement_needs_verdicts_and_binary_labels(labels, threshold, message):
         known = labels * known
     with pytest.raises(ValueError, match=message):
         judge_agreement(scores, known, threshold)
+    with pytest.raises(ValueError, match="level must"):
+        judge_agreement(*verdicts()[:2], 1.0, level=1.0)
 
 
 def test_agreement_holds_as_often_as_it_says():

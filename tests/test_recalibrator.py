@@ -197,6 +197,11 @@ def test_fitting_again_is_off_with_few_of_the_rarer_class():
     assert Recalibrator(random_state=0).fit(p, y).refit_weight_ == 0.0
 
 
+def test_fitting_again_draws_as_many_curves_as_asked_for():
+    again = Recalibrator(refit="always", draws=30, random_state=0).fit(*documents(200))
+    assert again.results_["refit/lapse"].sizes == {"chain": 4, "draw": 8}
+
+
 @pytest.mark.slow
 def test_it_is_saved_loaded_pickled_and_cloned(fitted, pooled, tmp_path):
     again = Recalibrator(refit="always", draws=200, random_state=0).fit(*documents())

@@ -18,13 +18,13 @@ UNITS = [
     Units(1e-9, 0.0, 1e3),
     Units(0.7, 20.0, 0.1, start=3.0),
     Units(1.0, 50.0, 300.0, start=9.0),
+    Units(1e-3, 4.0, 1000.0, start=12.0),  # a flat middle, where Newton's method needs its start
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("units", UNITS)
 def test_a_bent_line_goes_there_and_back(units):
-    y = np.array([-500.0, -30.0, -2.0, 0.0, 0.3, 5.0, 40.0, 500.0])
+    y = np.array([-500.0, -30.0, -3.0, 0.0, 0.3, 5.0, 40.0, 500.0])
     bent = value_of(bend(y, units))
     # Digits that the larger unit takes are gone.
     lost = 1e-15 * max(units[:3]) / value_of(slope(y, units))

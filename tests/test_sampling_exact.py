@@ -189,6 +189,9 @@ def test_counts_that_do_not_fit():
         (lambda: elusion(10, 5, 0, -3), "found must be"),
         (lambda: elusion_size(100, 1.5, 0.5), "found must be a whole number from 0 to"),
         (lambda: elusion_size(100, 50, 0.5, expected=-4), "expected must be a whole number from"),
+        (lambda: elusion_size(100, 50, 1.0), "recall must"),
+        (lambda: elusion_size(100, 50, 0.5, assurance=1.0), "assurance must"),
+        (lambda: elusion_size(100, 50, 0.5, expected=4, power=1.0), "power must"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

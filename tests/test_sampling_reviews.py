@@ -618,6 +618,9 @@ def test_shared_limits_hold_in_both_posteriors():
     assert apart.lower == pytest.approx(np.quantile(draws, 0.1))
     assert apart.upper == pytest.approx(20.0 + np.quantile(draws, 0.9))
     assert apart.value == pytest.approx(20.0, abs=0.05)
+    # Too few draws for any of these levels: the widest interval, of the level in each posterior.
+    few = shared_limits(np.arange(2.0), np.arange(2.0), 0.9)
+    assert (few.lower, few.upper) == pytest.approx((0.05, 0.95))
 
 
 def test_draws_are_the_prior_weighted_by_the_likelihood():

@@ -71,6 +71,7 @@ CASES = [
         {
             **FEW,
             "scores_are": "scores",
+            "inference": "variational",
             "prior_knowledge": {"gain": (-1.0, 0.0, 0.01), "scales": {"bias": 1.0}},
         },
     ),

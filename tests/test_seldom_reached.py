@@ -262,6 +262,12 @@ def test_options_beyond_those_fitted_have_positions_and_no_names():
         else:
             assert fitted._fit.labels(4).tolist() == classes
         assert fitted._fit.labels(3).tolist() == fitted.classes_.tolist()
+    wide = np.column_stack([scores, np.full(len(scores), np.nan)])
+    for bias in (False, True):
+        fitted.set_params(position_bias=bias).fit(scores, by_number)
+        draws = fitted.sample_proba(wide)
+        np.testing.assert_array_equal(draws[..., :3], fitted.sample_proba(scores))
+        assert (draws[..., 3] == 0.0).all()
 
 
 def test_arguments_of_programs_are_kept_as_json():

@@ -21,7 +21,7 @@ from tests.browser import browser
 ROOT = Path(__file__).parent.parent
 ROOMS = [
     "bayescal.calibrators", "bayescal.text.reuters_scores", "bayescal.decisions", "bayescal",
-    "bayescal.distributions", "bayescal.combining.online", "bayescal.families", "bayescal.ranking",
+    "bayescal.distributions", "bayescal.families", "bayescal.ranking",
     "bayescal.combining.indicators", "bayescal.likelihood_ratio", "bayescal.metrics",
     "bayescal.plots", "bayescal.monitoring", "bayescal.distributions.programs", "bayescal.report",
     "bayescal.text",

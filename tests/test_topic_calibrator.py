@@ -338,6 +338,9 @@ def test_cells_keep_document_order():
     cells = read_cells(np.array([[1.0, 2.0], [3.0, 4.0]]), ["b", "a"])
     assert cells.score.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert cells.topic.tolist() == ["b", "a", "b", "a"]
+    named = xr.DataArray(np.zeros((2, 2)), {"topic": ["b", "a"]}, ("document", "topic"))
+    assert read_cells(named).topic.tolist() == ["b", "a", "b", "a"]
+    assert read_cells(named, ["c", "d"]).topic.tolist() == ["c", "d", "c", "d"]
 
 
 def test_the_bases_of_a_one_sided_population_keep_both_sides():

@@ -76,6 +76,7 @@ def write_parts(
             rows, rejected = rows + len(block.frame), rejected + len(block.rejected)
             if len(block.rejected):
                 write_frame(block.rejected, out / REJECTED.format(k))
+                update(advance=len(block.rejected))
             path = out / PART.format(k)
             if len(block.frame) and not _holds(path, block.frame):
                 yield path, block, calibrator, answer

@@ -14,8 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bayescal.support.numerics import one_blas_thread
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Report = Callable[[int, int], None]
@@ -116,6 +114,8 @@ def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
 def _do(task: tuple[Any, ...]) -> Any:
     # A tuple, because joblib scatters large arguments over a Dask cluster, where a killed worker
     # may hold the only copy; items of a tuple stay with their task.
+    from bayescal.support.numerics import one_blas_thread
+
     function, item, memory = task
     with one_blas_thread():
         if memory is None:
