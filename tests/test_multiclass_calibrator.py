@@ -10,6 +10,7 @@ from scipy import special
 import bayescal
 from bayescal import MulticlassCalibrator
 from bayescal.decisions import with_abstention
+from bayescal.fitting.class_scores import read_class_scores
 from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.support.score_checks import ScoresWarning
 from tests import small_fits
@@ -209,11 +210,26 @@ def test_documents_of_weight_0_are_left_out(cluster):
         fitted.fit(scores, labels, sample_weight=weight[rows], clusters=own)
         assert fitted.results_["observed_data"].sizes["document"] == 46
         found.append(fitted)
-    # All documents tell the unit of the scores, which the prior knows a little.
     p, q = (each.predict_proba(small_fits.LOGITS) for each in found)
-    np.testing.assert_allclose(p, q, atol=0.05)
+    np.testing.assert_array_equal(p, q)
     factors = [cluster is None or each.design_effect_.factor for each in found]
-    assert factors[0] == pytest.approx(factors[1], rel=0.05)
+    assert factors[0] == factors[1]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("scores_are", ["scores", "probabilities"])
+def test_weights_count_documents_in_the_unit_and_the_floor(scores_are, tied):
+    scores, weight = small_fits.LOGITS.copy(), np.arange(70) % 3
+    if tied:
+        scores[scores.argmax(axis=1) > 0] = [1.0, 1.0, 0.5]
+    if scores_are == "probabilities":
+        scores = special.softmax(scores, axis=1)
+        scores[::3] = [1.0, 0.0, 0.0]  # of weight 0
+    repeated = read_class_scores(np.repeat(scores, weight, axis=0), scores_are)
+    found = read_class_scores(scores, scores_are, weight=weight.astype(float))
+    assert found.factor == pytest.approx(repeated.factor, rel=1e-12)
+    assert found.floor == repeated.floor
+    np.testing.assert_allclose(np.repeat(found.log_p, weight, axis=0), repeated.log_p, atol=1e-6)
 
 
 @pytest.mark.slow

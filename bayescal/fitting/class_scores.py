@@ -10,6 +10,7 @@ from scipy import special
 
 from bayescal.support import score_checks, validation
 from bayescal.support.labels import as_labels, check_kept
+from bayescal.support.numerics import median
 from bayescal.support.validation import Floats, Integers
 
 AUTO, SCORES, PROBABILITIES = "auto", "scores", "probabilities"
@@ -44,6 +45,7 @@ def read_class_scores(
     scores: Any,
     scores_are: str = AUTO,
     *,
+    weight: Floats | None = None,
     floor: float | None = None,
     factor: float | None = None,
     ragged: bool = False,
@@ -56,7 +58,7 @@ def read_class_scores(
     """Return checked scores; with `ragged`, nan pads documents with fewer options."""
     # Columns, floor, factor and classes are those of an earlier fit, `naming` turns rows into
     # names. Scores other than probabilities and their logarithms get a typical gap of 10 by a
-    # factor.
+    # factor. Floor and factor are those of documents with a weight, by their weights.
     names = validation.column_names(scores) if hasattr(scores, "columns") else None
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
     if names is not None and classes is not None:
@@ -86,10 +88,11 @@ def read_class_scores(
                 ]
             )
     if scores_are == PROBABILITIES:
-        values, floor = _as_logarithms(values, excluded, floor, naming)
+        counted = np.ones(len(values), dtype=np.bool_) if weight is None else weight > 0.0
+        values, floor = _as_logarithms(values, excluded, floor, naming, counted)
     kept = np.where(excluded, -np.inf, values)
     if factor is None:
-        factor = 1.0 if scores_are == PROBABILITIES else _factor(kept)
+        factor = 1.0 if scores_are == PROBABILITIES else _factor(kept, weight)
     below = kept - kept.max(axis=1, keepdims=True)
     if factor != 1.0:
         with np.errstate(over="ignore"):
@@ -101,14 +104,21 @@ def read_class_scores(
     return ClassScores(log_p, scores_are, floor or 0.0, names, factor)
 
 
-def _factor(values: Floats) -> float:
+def _factor(values: Floats, weight: Floats | None) -> float:
     """Return the factor that makes the typical gap of scores GAP; 1 for log-probabilities."""
+    if weight is not None:
+        values, weight = values[weight > 0.0], weight[weight > 0.0]
     if np.abs(special.logsumexp(values, axis=1)).max() <= ROUNDED:
         return 1.0
     below = np.sort(values.max(axis=1, keepdims=True) - values, axis=1)
-    second, finite = below[:, 1][np.isfinite(below[:, 1])], below[np.isfinite(below)]
+    finite = np.isfinite(below)
+    two = finite[:, 1]  # documents with two options
+    if not two.any():
+        return 1.0
     # If most documents have two equal scores at the top, all distances from it count.
-    typical = float(np.median(second) or finite.mean()) if second.size else 0.0
+    own = None if weight is None else weight[two]
+    times = None if weight is None else np.broadcast_to(weight[:, None], below.shape)[finite]
+    typical = median(below[two, 1], own) or float(np.average(below[finite], weights=times))
     if typical == 0.0:
         return 1.0
     validation.check_spread("scores of a document", typical)
@@ -185,7 +195,11 @@ def _excluded(values: Floats, ragged: bool, naming: Callable[[int], str]) -> NDA
 
 
 def _as_logarithms(
-    values: Floats, excluded: NDArray[np.bool_], floor: float | None, naming: Callable[[int], str]
+    values: Floats,
+    excluded: NDArray[np.bool_],
+    floor: float | None,
+    naming: Callable[[int], str],
+    counted: NDArray[np.bool_],
 ) -> tuple[Floats, float]:
     """Return logarithms of probabilities; one of exactly 0 is half the smallest above 0."""
     kept = np.where(excluded, 0.0, values)
@@ -204,8 +218,8 @@ def _as_logarithms(
             " scores_are='scores'."
         )
     if floor is None:
-        above = kept[kept > 0.0]
-        floor = 0.5 * float(above.min()) if (kept[~excluded] == 0.0).any() else 0.0
+        used = kept[~excluded & counted[:, None]]
+        floor = 0.5 * float(used[used > 0.0].min()) if (used == 0.0).any() else 0.0
     if floor > 0.0:
         kept = np.maximum(kept, floor)
     elif (kept[~excluded] == 0.0).any():

@@ -424,15 +424,16 @@ def fit_multiclass(
 ) -> FittedClasses:
     """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
     _check(parameters)
+    size = len(scores) if hasattr(scores, "__len__") else 1
+    weight = weighting.effective_weights(sample_weight, inclusion, size)
     read = class_scores.read_class_scores(
-        scores, parameters.scores_are, ragged=parameters.exchangeable
+        scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable
     )
     n, columns = read.log_p.shape
     labels = _labels(y, n)
     named = class_scores.read_classes(classes, read.names, labels, columns)
     label = class_scores.positions(labels, named)
     class_scores.check_possible(read.log_p, label)
-    weight = weighting.effective_weights(sample_weight, inclusion, n)
     data = ClassData(read, label, weight, weighting.cluster_names(clusters, n, "scores"))
     fitted = fit_counted(parameters, data.used(), named, sampled=inclusion is not None)
     diagnostics.warn_of_problems(fitted.problems)
