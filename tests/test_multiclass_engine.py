@@ -421,3 +421,19 @@ def test_variational_draws_are_shared_by_modes():
     normals = engine.find_normals(posterior, modes, share, np.random.default_rng(0))
     warp = normals.draw(400, np.random.default_rng(1))[:, 1] - mode[1]
     assert [int((np.abs(warp - at) < 50.0).sum()) for at in (0.0, 100.0, 200.0)] == [300, 100, 0]
+
+
+@pytest.mark.parametrize("inference", ["chains", "variational"])
+def test_the_order_of_documents_changes_no_draw(labelled, inference):
+    log_p, label = labelled
+    weight = 1.0 + np.arange(label.size) % 2
+    order = np.random.default_rng(1).permutation(label.size)
+    one, other = (
+        engine.fit_map(
+            log_p[rows], label[rows], weight[rows],
+            chains=2, draws=20, rng=np.random.default_rng(0), inference=inference,
+        )
+        for rows in (slice(None), order)
+    )  # fmt: skip
+    np.testing.assert_array_equal(one.maps.theta, other.maps.theta)
+    np.testing.assert_array_equal(one.maps.globals_, other.maps.globals_)

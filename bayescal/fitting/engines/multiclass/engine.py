@@ -83,6 +83,11 @@ def fit_map(
     unit: float | None = None,
 ) -> MapDraws:
     """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
+    if log_p.size <= MOST_SCORES:
+        # Chains amplify rounding errors of sums, so that documents must come in one order.
+        order = np.lexsort((label, *log_p.T) if weight is None else (weight, label, *log_p.T))
+        log_p, label = log_p[order], label[order]
+        weight = None if weight is None else weight[order]
     start_at = first_fit(
         log_p,
         label,
