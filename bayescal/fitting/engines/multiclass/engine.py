@@ -83,20 +83,13 @@ def fit_map(
     unit: float | None = None,
 ) -> MapDraws:
     """Return posterior draws from log-probabilities of shape (n, K) and positions of labels."""
-    if log_p.size <= MOST_SCORES:
+    if log_p.shape[1] <= MOST_CLASSES:
         # Chains amplify rounding errors of sums, so that documents must come in one order.
         order = np.lexsort((label, *log_p.T) if weight is None else (weight, label, *log_p.T))
         log_p, label = log_p[order], label[order]
         weight = None if weight is None else weight[order]
-    start_at = first_fit(
-        log_p,
-        label,
-        weight,
-        prior=prior,
-        exchangeable=exchangeable,
-        position_bias=position_bias,
-        unit=unit,
-    )
+    options = {"exchangeable": exchangeable, "position_bias": position_bias}
+    start_at = first_fit(log_p, label, weight, prior=prior, unit=unit, **options)
     if start_at.design.used.any() and (log_p.size > MOST_SCORES or log_p.shape[1] > MOST_CLASSES):
         return _normal_draws(log_p, label, weight, start_at, chains, draws, rng, prior)
     posterior = start_at.posterior(log_p, label, weight, prior)
@@ -108,10 +101,8 @@ def fit_map(
         normals = find_normals(posterior, modes, share, rng)
         drawn, rhat = Chains(normals.draw(chains * draws, rng), 1.0), np.nan
     points = drawn.points.reshape(chains * draws, -1)
-    fitted_design = posterior.likelihood.design
-    assert fitted_design is not None  # noqa: S101
     return MapDraws(
-        design=fitted_design,
+        design=start_at.design,
         maps=posterior.maps(points),
         scale=np.exp(points[:, GLOBALS + 1 : posterior.first]),
         blocks=posterior.names,
