@@ -415,3 +415,9 @@ def test_degenerate_documents_have_an_answer(case):
     p = fitted.predict_proba(scores)
     assert np.isfinite(p).all()
     assert p.min() > 0.0
+
+
+@pytest.mark.parametrize("scores", [5.0, np.array(5.0), None, np.zeros((0, 3))])
+def test_scores_without_documents_are_refused(scores):
+    with pytest.raises(ValueError, match=r"scores must have shape .* with at least one document"):
+        MulticlassCalibrator().fit(scores, [0, 1])

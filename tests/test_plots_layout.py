@@ -118,7 +118,7 @@ def test_entries_of_legends_are_told_apart_without_colour(name, calibrator, topi
 
 
 def documents_of(name):
-    """Return what a display of predictions is made from."""
+    """Return the arguments of a display's `from_predictions`."""
     rng = np.random.default_rng(0)
     if name in ("TippettDisplay", "PavDisplay", "CrossEntropyDisplay", "ConsistencyDisplay"):
         return test_flags.Y, test_flags.S

@@ -257,7 +257,7 @@ def plain(label: Any) -> str:
 
 
 def position_by_words(labels: Sequence[Any]) -> int | None:
-    """Return which of two labels is the positive one by its words, None for unknown words."""
+    """Return the position of the label whose words mean positive; None for unknown words."""
     first, second = map(plain, labels)
     for position, no, yes in ((1, first, second), (0, second, first)):
         if any(no in negatives and yes in positives for negatives, positives in PAIRS):
