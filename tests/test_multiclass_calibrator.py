@@ -181,6 +181,8 @@ def test_findings_are_those_of_the_documents_fitted(fitted):
     expected = class_findings(p, raw, np.ones(150), np.array(NAMES), 0.8)
     assert fitted.findings(0.8) == expected
     assert len(quick(exchangeable=True).fit(*simulated(30)).findings()) == 1
+    approximate = quick(inference="variational").fit(*simulated(30)).findings()
+    assert approximate[-1].startswith("Bands rest on a variational normal approximation of the")
 
 
 def test_a_constant_added_to_a_document_changes_nothing(fitted, new):

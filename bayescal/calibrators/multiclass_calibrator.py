@@ -408,6 +408,7 @@ class MulticlassCalibrator(
         """Return sentences on over-confidence and the classes that the fitted scores confuse most.
 
         With `exchangeable` there are no classes to confuse. Intervals have probability `level`.
+        A sentence names a normal approximation, where bands rest on one.
         """
         check_fraction(level=level)
         return self._fit.findings(level)

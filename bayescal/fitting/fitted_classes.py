@@ -316,7 +316,7 @@ class FittedClasses(Fit[ClassParameters]):
         )
 
     def findings(self, level: float) -> tuple[str, ...]:
-        """Return sentences on over-confidence and confusions among the documents fitted."""
+        """Return sentences on over-confidence, confusions and what bands and counts rest on."""
         data = self.documents()
         log_p = data.scores.log_p
         part = slice(None, None, 1 + log_p.size * self.map.size // MOST_ELEMENTS)
@@ -325,6 +325,9 @@ class FittedClasses(Fit[ClassParameters]):
         drawn = [np.swapaxes(p, 1, 2) for _, p in self.map.blocks(log_p)]
         classes = None if self.parameters.exchangeable else self.classes
         found = class_findings(np.concatenate(drawn, axis=1), given, weight, classes, level)
+        method = self.results.groups[SAMPLER].attrs["method"]
+        if method != HAMILTONIAN:
+            found += (f"Bands rest on a {method} of the posterior: too narrow if it is skewed.",)
         return found if self.design_effect is None else (*found, f"{self.design_effect}.")
 
     def updated(
