@@ -103,7 +103,7 @@ def test_shares_are_in_per_cent_and_documents_are_counted(chromium, rare):
 
 
 SHOWN = {
-    "format(2)": "2", "format(1234)": "1234", "format(12345)": "12,345", "format(1234.5)": "1235",
+    "format(2)": "2", "format(1234)": "1,234", "format(12345)": "12,345", "format(1234.5)": "1,235",
     "format(12.345)": "12.3", "format(0.5, 2)": "0.50", "format(-1.5)": f"{MINUS}1.50",
     "format(0)": "0", "format(0.00009)": f"9.00e{MINUS}5", "format(0.0001)": "0.000100",
     "format(1e6)": "1.00e6", "format(null)": "\N{EN DASH}",

@@ -14,7 +14,7 @@ function format(value, digits = 3) {
     size >= 1e6 || size < 1e-4
       ? value.toExponential(digits - 1)
       : Number.isInteger(value) || size >= 10 ** digits
-        ? Math.round(value).toLocaleString("en", { useGrouping: size >= 1e4 })
+        ? Math.round(value).toLocaleString("en")
         : value.toPrecision(digits);
   return text.replace("e+", "e").replaceAll("-", "−");
 }
