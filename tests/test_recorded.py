@@ -1,4 +1,4 @@
-"""The numbers of the version before: docs/stability.md promises that a patch changes none unnoticed.
+"""The numbers of the version before: a patch changes none unnoticed (docs/stability.md).
 
 Other tests show that numbers are right; these show which ones a change moves. If it should, run
 
