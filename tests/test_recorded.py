@@ -13,6 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import zlib
 from collections import defaultdict
 from functools import cache
@@ -21,8 +22,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bayescal
 from tests import recorded
-from tools.recording import plain
+from tools.recording import plain, public_objects
 
 TABLE = Path(__file__).parent / "reference" / "recorded.csv"
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -74,8 +76,36 @@ def same(found, before):
     return (count, words) == (old_count, old_words) and abs(total - old_total) < TOLERANCE
 
 
-def digests(function):
-    return {name: digest(result) for name, result in function().items()}
+@cache
+def run(case):
+    """Return the digests of a case, and arguments of the first call of each public function."""
+    calls = {}
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code in PUBLIC:
+            calls.setdefault(frame.f_code, dict(frame.f_locals))
+
+    sys.setprofile(note)
+    try:
+        results = CASES[case]()
+    finally:
+        sys.setprofile(None)
+    return {name: digest(result) for name, result in results.items()}, calls
+
+
+def public_functions():
+    """Return the public functions and methods of the package by their code."""
+    members = []
+    for each in public_objects(bayescal):
+        of_bases = (
+            (vars(base).items() for base in inspect.getmro(each)) if isinstance(each, type) else ()
+        )
+        members += [
+            each,
+            *(m for items in of_bases for name, m in items if not name.startswith("_")),
+        ]
+    functions = map(inspect.unwrap, filter(inspect.isfunction, members))
+    return {each.__code__: each for each in functions if each.__module__.startswith("bayescal")}
 
 
 @cache
@@ -89,12 +119,22 @@ def read_table():
     return table
 
 
-CASES = cases()
+CASES, PUBLIC = cases(), public_functions()
+# Values that no function may take, by parameter.
+WRONG = {
+    **dict.fromkeys(
+        ("level", "recall", "probability", "assurance", "power", "alpha", "prior"), 1.5
+    ),
+    **dict.fromkeys(("resamples", "draws", "rank"), 0),
+    **dict.fromkeys(("kind", "method", "band", "units", "strategy", "norm", "ties", "loss"), "?"),
+    **{name: [-1.0] for name in ("sample_weight", "inclusion", "clusters")},
+    "threshold": np.nan,
+}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_numbers_are_those_of_the_version_before(case):
-    found, before = digests(CASES[case]), read_table()[case]
+    (found, _), before = run(case), read_table()[case]
     assert found.keys() == before.keys()
     moved = [name for name in found if not same(found[name], before[name])]
     assert not moved, {name: (found[name], before[name]) for name in moved}
@@ -102,6 +142,27 @@ def test_numbers_are_those_of_the_version_before(case):
 
 def test_the_table_has_no_case_that_went():
     assert read_table().keys() == CASES.keys()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_values_are_refused_by_name(case):
+    accepted = [
+        f"{PUBLIC[code].__qualname__}({name}={WRONG[name]!r})"
+        for code, given in run(case)[1].items()
+        for name in sorted(given.keys() & WRONG.keys())
+        if not refuses(PUBLIC[code], given, name)
+    ]
+    assert not accepted
+
+
+def refuses(function, given, name):
+    """Return whether a function names a wrong value in place of one that it was given."""
+    bound = inspect.BoundArguments(inspect.signature(function), given | {name: WRONG[name]})
+    try:
+        function(*bound.args, **bound.kwargs)
+    except ValueError as error:
+        return name in str(error)
+    return False
 
 
 def test_a_change_of_one_number_or_word_is_seen():
@@ -123,8 +184,8 @@ def main():
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["case", "result", "numbers", "sum", "words"])
-        for case, function in CASES.items():
-            for name, (count, total, words) in digests(function).items():
+        for case in CASES:
+            for name, (count, total, words) in run(case)[0].items():
                 writer.writerow([case, name, count, f"{total:.6f}", words])
 
 
