@@ -235,6 +235,8 @@ def test_pairs_couple_two_systems():
         assert part in pairs.text
     with pytest.raises(ValueError, match=r"4,000 and 3,999 items"):
         compare_rates(scores[0], labels[0], scores[1][:-1], labels[1][:-1], paired=True)
+    with pytest.raises(ValueError, match="paired must be True or False, got 'no'"):
+        compare_rates(scores[0], labels[0], scores[1], labels[1], paired="no")
     with pytest.raises(ValueError, match="labels_b must hold at least one"):
         compare_rates(scores[0], labels[0], scores[1], np.full(N, np.nan))
 

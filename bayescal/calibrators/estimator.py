@@ -113,8 +113,15 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
         FileNotFoundError
             If the folder of `path` does not exist.
         ValueError
-            If a parameter cannot be written, such as a function among a sampler's options.
+            If a parameter cannot be written, such as a function among a sampler's options, or one
+            that a subclass added.
         """
+        known = {*vars(self._parameters()), "n_jobs", "memory"}  # these two are the machine's
+        if added := sorted(self.get_params(deep=False).keys() - known):
+            raise ValueError(
+                f"the parameter {added[0]} of the {type(self).__name__} cannot be saved: files hold"
+                " the parameters of bayescal's own classes. Use pickle or joblib.dump."
+            )
         return self._fit.save(path)
 
     @classmethod

@@ -149,10 +149,14 @@ def _padded(scores: Any, columns: int | None) -> Floats:
 def _in_order(
     values: Floats, names: list[Any], classes: NDArray[Any]
 ) -> tuple[Floats, list[Any] | None]:
-    wanted = classes.tolist()
-    if values.ndim == 2 and set(map(str, wanted)) == set(map(str, names)):
-        texts = [str(name) for name in names]
+    wanted, texts = classes.tolist(), [str(name) for name in names]
+    if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
         return values[:, [texts.index(str(name)) for name in wanted]], wanted
+    if any(isinstance(name, str) and name in wanted for name in names):
+        raise ValueError(
+            f"columns of scores must be named by the classes, {validation.first_of(wanted)}, got"
+            f" {validation.first_of(names)}: rename them, or pass an array in the classes' order."
+        )
     return values, None
 
 
@@ -248,6 +252,8 @@ def read_classes(
         return given
     present = np.unique(labels)
     if names is not None and set(map(str, present.tolist())) <= set(map(str, names)):
+        if len(set(map(str, names))) < len(names):
+            raise ValueError("columns of scores must name every class once, got a name twice.")
         if labels.dtype.kind in "iu" and all(str(name).lstrip("-").isdigit() for name in names):
             return np.array([int(name) for name in names])
         return np.array([str(name) for name in names])

@@ -275,6 +275,8 @@ def _rates_of(
     rng: np.random.Generator,
 ) -> tuple[list[Rate], list[Floats], list[Floats]]:
     """Return rates of systems by suffix of their arguments, labels, labels less expectations."""
+    if paired is not None:
+        validation.check_flag(paired=paired)
     found = [
         rate_and_errors(scores, labels, RANDOM, level, rng, suffix, clusters)
         for suffix, (scores, labels, clusters) in systems.items()
