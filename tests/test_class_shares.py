@@ -84,7 +84,8 @@ def test_shares_make_probabilities_consistent(fitted):
 def test_shares_state_their_assumption():
     ratio = np.random.default_rng(0).random((5, 20, 2))
     found = str(shares_of(ratio, np.array(["ham", "spam"]), 1.0, 0.9, 0))
-    assert found.startswith("ham 0.") and ", spam 0." in found
+    assert found.startswith("ham 0.")
+    assert ", spam 0." in found
     assert found.endswith("), if only the shares of the classes changed, not the case mix")
 
 
