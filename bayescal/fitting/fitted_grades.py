@@ -157,7 +157,7 @@ def fit_grades(
         own = replace(own, scores_are=stage.calibration.scores_are)
         groups |= kept_below(_stage(k), replace(stage.results, groups=stage.results.shown))
     fitted = FittedGrades.of_groups(parameters, groups, grades)
-    warn_of_scores(fitted.problems("score_problems_"))
+    warn_of_scores(*fitted.problems("score_problems_"))
     diagnostics.warn_of_problems(fitted.problems("draw_problems"))
     return fitted
 

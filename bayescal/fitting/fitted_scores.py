@@ -261,7 +261,7 @@ def fit_scores(
     fitted = FittedScores.of_groups(parameters, effect | groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
     swapped = fitted.swapped_classes
-    warn_of_scores([each for each in fitted.score_problems_ if each not in swapped])
+    warn_of_scores(*(each for each in fitted.score_problems_ if each not in swapped))
     for each in swapped:
         validation.warn_user(f"{each}.")
     return fitted

@@ -155,7 +155,7 @@ class FittedTopics(Fit[TopicParameters]):
                 " topics, unlike in the others: check the labels of"
                 f" {validation.first_of(self._reversed)} (flagged_)",
             )
-        warn_of_scores(warnings)
+        warn_of_scores(*warnings)
 
     def extended(self, scores: Any, labels: Any, names: Any, sample_weight: Any) -> Self:
         """Return the fit with further topics around its population."""

@@ -92,10 +92,8 @@ def warn_of_direction(scores: Floats, labels: Floats) -> None:
     direction = score_checks.direction(scores[known], labels[known] == 1.0)
     if direction is not None and direction.probability_below > score_checks.SURE:
         score_checks.warn_of_scores(
-            (
-                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
-                " scores if larger ones stand for negatives; the ranking finds no positives",
-            )
+            f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
+            " scores if larger ones stand for negatives; the ranking finds no positives"
         )
 
 
