@@ -20,9 +20,14 @@ from bayescal.sampling import (
 from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import as_design, draw_of_plans
 from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
-from bayescal.sampling.rate_comparisons import _correlation, _correlations, _coupled, _newcombe
+from bayescal.sampling.rate_comparisons import (
+    DEVIATIONS,
+    _correlation,
+    _correlations,
+    _coupled,
+    _newcombe,
+)
 from bayescal.sampling.rates import _dispersion, fit_by_spread, wilson_limits
-from bayescal.sampling.slice_rates import DEVIATIONS
 
 N = 4_000
 

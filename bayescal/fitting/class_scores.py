@@ -72,20 +72,16 @@ def read_class_scores(
         near = abs(float(sums[worst]) - 1.0) <= SUM_TOLERANCE
         if guessed and inside and near and scores_are == SCORES:
             score_checks.warn_of_scores(
-                [
-                    "scores look like probabilities, but those fitted were none, so that they are"
-                    " read as scores: pass scores of the same kind, or fit with scores_are='scores'"
-                ]
+                "scores look like probabilities, but those fitted were none, so that they are"
+                " read as scores: pass scores of the same kind, or fit with scores_are='scores'"
             )
         scores_are = scores_are if guessed else PROBABILITIES if inside and near else SCORES
         if inside and not near and not guessed:
             score_checks.warn_of_scores(
-                [
-                    "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"
-                    f" {naming(worst)} sum to {sums[worst]:.4g}), so that they are taken for"
-                    " scores: say what they are, scores_are='probabilities', once they sum to 1, or"
-                    " 'scores'"
-                ]
+                "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"
+                f" {naming(worst)} sum to {sums[worst]:.4g}), so that they are taken for"
+                " scores: say what they are, scores_are='probabilities', once they sum to 1, or"
+                " 'scores'"
             )
     if scores_are == PROBABILITIES:
         counted = np.ones(len(values), dtype=np.bool_) if weight is None else weight > 0.0

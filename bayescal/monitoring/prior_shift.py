@@ -81,9 +81,7 @@ def _draw(ratio: Floats, counts: Floats, a: float, b: float, uniform: Floats) ->
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     ends = np.cumsum(density[:, 1:] + density[:, :-1], axis=1)
     ends = np.concatenate([np.zeros((len(ends), 1)), ends], axis=1) / ends[:, -1:]
-    return np.array(
-        [np.interp(u, own, at) for u, own, at in zip(uniform, ends, nodes, strict=True)]
-    )
+    return np.array([*map(np.interp, uniform, ends, nodes)])
 
 
 def _mode(ratio: Floats, counts: Floats, a: float, b: float) -> tuple[Floats, Floats]:

@@ -165,14 +165,10 @@ def _pairs(verdict: ClassVerdict) -> list[Row]:
     off = ~np.eye(verdict.classes.size, dtype=bool)
     at = np.argwhere(off & ((verdict.confusion > 0.0) | (verdict.confusion_expected >= 0.5)))
     order = sorted(at.tolist(), key=lambda jk: -verdict.confusion_expected[jk[0], jk[1]])
-    rows = []
+    ends, rows = (verdict.confusion_lower, verdict.confusion_upper), []
+    tables = verdict.confusion, verdict.confusion_expected, *ends
     for j, k in order[:MOST_PAIRS]:
-        cells, outside = _compared(
-            float(verdict.confusion[j, k]),
-            float(verdict.confusion_expected[j, k]),
-            float(verdict.confusion_lower[j, k]),
-            float(verdict.confusion_upper[j, k]),
-        )
+        cells, outside = _compared(*(float(each[j, k]) for each in tables))
         rows.append(Row(str(verdict.classes[j]), [str(verdict.classes[k]), *cells], outside))
     return rows
 
