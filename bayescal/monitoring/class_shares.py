@@ -46,7 +46,7 @@ class SharesPosterior:
 
     def __str__(self) -> str:
         of_each = zip(self.classes, self.mean, self.lower, self.upper, strict=True)
-        shares = (f"{name} {Interval(*numbers, self.level)}" for name, *numbers in of_each)
+        shares = (f"{name} {Interval(mean, low, high)}" for name, mean, low, high in of_each)
         return f"{', '.join(shares)}, {LABEL_SHIFT}"
 
 
