@@ -1,7 +1,7 @@
 """Pictures of ranks that should be uniform, with simultaneous envelopes.
 
 The envelope of simultaneous coverage 1 - alpha consists of the pointwise binomial intervals at the
-alpha quantile of gamma; see `bayescal.inference.ranks`.
+alpha quantile of gamma; see `bayescal.fitting.program_check`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from bayescal.inference.ranks import Ranks, cumulative_counts, p_value, reference_gammas
-from bayescal.support.validation import Floats
+from bayescal.fitting.program_check import cumulative_counts, p_value, reference_gammas
+from bayescal.support.validation import Floats, Integers
 from studies.papers.sigir2003.figures import COLOURS, panels
 
 
-def ecdf_difference(ranks: Ranks, draws: int) -> tuple[Floats, Floats]:
+def ecdf_difference(ranks: Integers, draws: int) -> tuple[Floats, Floats]:
     """Return z_j and the empirical distribution function of ranks at j less z_j, j = 0, ..., draws.
 
     Examples
@@ -38,7 +38,7 @@ def envelope(n_ranks: int, draws: int, alpha: float) -> tuple[Floats, Floats]:
     return binomial.ppf(gamma / 2) / n_ranks - z, binomial.isf(gamma / 2) / n_ranks - z
 
 
-def least_uniform(ranks: Mapping[str, Ranks], draws: int) -> tuple[str, float]:
+def least_uniform(ranks: Mapping[str, Integers], draws: int) -> tuple[str, float]:
     """Return the quantity whose ranks are the least uniform, and its p-value."""
     p_values = {name: p_value(each, draws) for name, each in ranks.items()}
     name = min(p_values, key=p_values.__getitem__)

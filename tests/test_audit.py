@@ -336,7 +336,7 @@ def test_the_whole_text(found):
     needed = labels_needed(p, ratio_width=0.2, slope_width=0.2, level=0.9)
     expected = [
         f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):,.4g}): Recalibrator"
-        " does so, as far as the labels ask for it.",
+        " does so, as far as the labels support it.",
         "Probability of each explanation (before the outcomes): right as is {:.2f} (0.40), shifted"
         " {:.2f} (0.30), shift and slope {:.2f} (0.20), bent {:.2f} (0.10); test that they are"
         " right: p = 0.001 or less. {}".format(

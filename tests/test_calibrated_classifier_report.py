@@ -133,3 +133,9 @@ def test_positions_of_options_are_no_classes(tmp_path):
     assert "Probabilities of 3 exclusive options" in text
     assert 'id="confusions"' not in text
     assert "Documents of every class" not in text
+    # Of two thirds of the documents, the right option comes first.
+    turn = np.where(np.arange(60) < 20, 0, y)
+    turned = np.array([np.roll(row, -k) for row, k in zip(scores, turn, strict=True)])
+    text = options.report(tmp_path / "turned.html", (turned, y - turn)).read_text()
+    assert "fit with position_bias=True" in text
+    assert "predict with prior=" not in text

@@ -81,6 +81,14 @@ def test_shares_make_probabilities_consistent(fitted):
     assert wide > np.ptp(fitted.predict_interval(scores, prior=found.mean), axis=2).mean()
 
 
+def test_shares_state_their_assumption():
+    ratio = np.random.default_rng(0).random((5, 20, 2))
+    found = str(shares_of(ratio, np.array(["ham", "spam"]), 1.0, 0.9, 0))
+    assert found.startswith("ham 0.")
+    assert ", spam 0." in found
+    assert found.endswith("), if only the shares of the classes changed, not the case mix")
+
+
 @pytest.mark.parametrize("wrong", [{"concentration": 0.0}, {"level": 1.0}])
 def test_bad_inputs(fitted, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

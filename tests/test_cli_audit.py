@@ -225,6 +225,7 @@ def test_a_plan_of_a_validation_states_each_number_of_outcomes(folder):
         (("audit", "--no-labels", "heart.csv"), "FILES must be the reference and the new file"),
         (("audit", "heart.csv", "--probability-column", "risk"), "--probability-column"),
         (("audit", "heart.csv", "--label-column", "dead"), "--label-column"),
+        (("audit", "heart.csv", "--probability-column", "y"), "columns, got 'y' for both"),
         (("audit", "heart.csv", "--site-column", "clinic"), "--site-column"),
         (("audit", "heart.csv", "--inclusion-column", "y"), "column 'y' of"),
         (("audit", "heart.csv", "--threshold", "2"), "threshold must lie between 0 and 1"),

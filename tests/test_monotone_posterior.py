@@ -279,11 +279,11 @@ def test_reweighted_proposals_need_no_fit_to_the_others(name, monkeypatch):
     x, positive = SAMPLES[name]
     whole = fit(x, positive)
 
-    def refused(*_):
+    def refused(*_, **__):
         raise AssertionError("fitted again")
 
     monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.GOOD_K", -np.inf)
-    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine._fit", refused)
+    monkeypatch.setattr("bayescal.fitting.engines.monotone.engine.draw_monotone", refused)
     rng = np.random.default_rng(2)
     found = leave_one_out(whole, x, positive, None, Prior(), rng, whole.importance)
     assert np.all(found.pareto_k < 0.7)

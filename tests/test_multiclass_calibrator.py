@@ -252,6 +252,11 @@ def test_tables_name_the_classes(new):
     assert fitted.classes_.tolist() == NAMES
     turned = pd.DataFrame(new, columns=NAMES)[["dog", "bird", "cat"]]
     assert_array_equal(fitted.predict_proba(turned), fitted.predict_proba(new))
+    with pytest.raises(ValueError, match="got 'dog', 'bird', 'cow'"):
+        fitted.predict_proba(turned.rename(columns={"cat": "cow"}))
+    twice = table.set_axis(["cat", "cat", "dog"], axis=1)
+    with pytest.raises(ValueError, match="columns of scores must name every class once"):
+        quick().fit(twice, np.array(["cat", "dog"])[y // 2])
 
 
 def test_excluded_options_have_probability_zero():

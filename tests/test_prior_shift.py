@@ -135,6 +135,13 @@ def test_a_shifted_collection_is_predicted_better(family):
     assert mean == pytest.approx(p[:50], abs=0.05)
 
 
+def test_a_prior_states_its_assumption():
+    found = posterior_of(np.zeros((5, 20)), np.ones(20), 1.0, 1.0, 0.9, 0)
+    assert str(found).endswith(
+        " if only the shares of the classes changed, not the case mix: foresee compares the two"
+    )
+
+
 def test_refuses():
     fitted = ScoreCalibrator(inference="mle").fit([0, 1, 2, 3.0], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="needs a posterior"):

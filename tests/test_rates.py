@@ -20,9 +20,14 @@ from bayescal.sampling import (
 from bayescal.sampling.design import SamplingUnits
 from bayescal.sampling.plans import as_design, draw_of_plans
 from bayescal.sampling.rank_curve import BENDS, SCALES, SLOPES, columns_of, fit_rank_curve
-from bayescal.sampling.rate_comparisons import _correlation, _correlations, _coupled, _newcombe
+from bayescal.sampling.rate_comparisons import (
+    DEVIATIONS,
+    _correlation,
+    _correlations,
+    _coupled,
+    _newcombe,
+)
 from bayescal.sampling.rates import _dispersion, fit_by_spread, wilson_limits
-from bayescal.sampling.slice_rates import DEVIATIONS
 
 N = 4_000
 
@@ -235,6 +240,8 @@ def test_pairs_couple_two_systems():
         assert part in pairs.text
     with pytest.raises(ValueError, match=r"4,000 and 3,999 items"):
         compare_rates(scores[0], labels[0], scores[1][:-1], labels[1][:-1], paired=True)
+    with pytest.raises(ValueError, match="paired must be True or False, got 'no'"):
+        compare_rates(scores[0], labels[0], scores[1], labels[1], paired="no")
     with pytest.raises(ValueError, match="labels_b must hold at least one"):
         compare_rates(scores[0], labels[0], scores[1], np.full(N, np.nan))
 

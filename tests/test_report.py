@@ -343,6 +343,7 @@ SCORES, LABELS = make_problem(40, seed=0)
         ((SCORES, LABELS[:-1]), "the same length, got 40 and 39"),
         ((np.r_[np.nan, SCORES[1:]], LABELS), "must be finite, got nan"),
         (SCORES, "must be a DataFrame with columns score, label"),
+        ((SCORES,), "or a tuple of these, got a tuple of 1"),
         (pd.DataFrame({"score": SCORES}), "it lacks label"),
     ],
 )

@@ -166,6 +166,16 @@ def test_a_parameter_that_no_file_can_hold_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_parameter_that_a_subclass_added_is_named(tmp_path):
+    class Ours(ScoreCalibrator):
+        def __init__(self, parts="gaussian", site="here", draws=20, random_state=0):
+            super().__init__(parts, draws=draws, random_state=random_state)
+            self.site = site
+
+    with pytest.raises(ValueError, match="the parameter site of the Ours cannot be saved"):
+        fit(Ours()).save(tmp_path / "saved.nc")
+
+
 @pytest.mark.parametrize(
     ("stated", "message"),
     [

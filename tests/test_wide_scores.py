@@ -20,9 +20,12 @@ from bayescal import (
     ScoreCalibrator,
     TopicCalibrator,
 )
+from bayescal.combining.tasks import PooledCombiner
+from bayescal.distributions import programs
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.program import build_model
 from bayescal.fitting.parts import log_odds
 from bayescal.fitting.parts.log_odds import LOGISTIC, MONOTONE
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
@@ -193,7 +196,12 @@ def of_ratios(k):
     return likelihood_ratios(calibrator, NEW * 10.0**k).log10
 
 
-QUICK = ("monotone", "logistic", "maximum likelihood", "classifier")
+def of_tasks(k):
+    X = np.c_[SCORE * 10.0**k, -SCORE]
+    return PooledCombiner(random_state=0).fit(X, LABEL, THIRD).predict_proba(X[:6], THIRD[:6])
+
+
+QUICK = ("monotone", "logistic", "maximum likelihood", "classifier", "tasks")
 POOLED = TopicCalibrator("partial", parts="asymmetric_laplace", **FEW)
 # The learned prior is stated in raw units: see docs/prior.md.
 READERS = {
@@ -210,6 +218,7 @@ READERS = {
     "classifier of classes": of_classifier_of_classes,
     "combiner": of_combiner("bayes"),
     "stacking": of_combiner("logistic"),
+    "tasks": of_tasks,
     "likelihood ratios": of_ratios,
 }
 
@@ -226,9 +235,14 @@ def test_a_constant_factor_changes_nothing_or_is_refused(name):
             refused[k] = str(refusal)
         else:
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6, err_msg=f"10^{k}")
-    combined = {-200} if name in ("combiner", "stacking") else set()
+    combined = {-200} if name in ("combiner", "stacking", "tasks") else set()
     assert set(refused) <= {-300, 200, 300} | combined
     assert all("must differ by more" in each or "1e150 of 0" in each for each in refused.values())
+
+
+def test_programs_take_units_beyond_single_precision():
+    # Warnings are errors.
+    assert build_model(programs.load("gaussian"), BinaryScores(SCORE * 1e60, LABEL)).basic_RVs
 
 
 def test_scores_too_close_to_0_to_tell_apart_warn():

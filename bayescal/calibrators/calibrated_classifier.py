@@ -19,14 +19,13 @@ from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier, 
 from bayescal.calibrators.classifier.raw_scores import check_scoring
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
 from bayescal.calibrators.classifier.wrappers import ProbabilityMatrix
-from bayescal.calibrators.estimator import Exported, curves_html
+from bayescal.calibrators.estimator import Exported, FittedHTML, curves_html
 from bayescal.calibrators.multiclass_calibrator import MulticlassCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves.curves import blocks, interval_of_draws
 from bayescal.fitting.problems.problem import FittedProblem, Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
-from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support import validation as checks
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, generator

@@ -254,8 +254,9 @@ def paired_bootstrap(
     """
     validation.check_fraction(level=level)
     validation.check_count("resamples", resamples)
-    difference = _differences(loss_a, loss_b)
-    size = difference.size
+    a, b = validation.as_scores(loss_a, "loss_a"), validation.as_scores(loss_b, "loss_b")
+    validation.check_same_length("loss_a", a.size, "loss_b", b.size)
+    difference, size = np.asarray(a - b), a.size
     own = weighting.either_weights(sample_weight, inclusion, size, as_evidence=True)
     weight = np.ones(size) if own is None else own
     total = weight * difference
@@ -290,9 +291,3 @@ def _choose(rng: np.random.Generator, weight: Floats) -> Any:
         chosen = rng.integers(weight.size, size=weight.size)
         if weight[chosen].any():
             return chosen
-
-
-def _differences(loss_a: ArrayLike, loss_b: ArrayLike) -> Floats:
-    a, b = validation.as_scores(loss_a, "loss_a"), validation.as_scores(loss_b, "loss_b")
-    validation.check_same_length("loss_a", a.size, "loss_b", b.size)
-    return np.asarray(a - b)

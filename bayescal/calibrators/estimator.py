@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import fields
 from functools import partial
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.notebook import picture_html
 from bayescal.fitting.results.tree import Fit, Results
 from bayescal.fitting.settings import VAGUE
 from bayescal.inference.design_effect import DesignEffect
@@ -58,6 +62,63 @@ class Exported:
         return export(self._exported(), path, topic=topic, **options)
 
 
+# Displays of fitted estimators in notebooks: notes and a matplotlib picture.
+
+WITHOUT_PICTURE = "pip install bayescal[plots] shows the picture."
+WIDTH, HEIGHT, DPI = 5.5, 3.4, 90  # inches, and dots per inch
+
+# Draws into axes of matplotlib.
+Draw = Callable[[Any], object]
+
+
+class FittedHTML:
+    """Mixin that shows `_fitted_html()` after a fit; it precedes BaseEstimator."""
+
+    def _fitted_html(self) -> str | None:
+        """Return the results of a fitted estimator as HTML; None for scikit-learn's display."""
+        raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        with suppress(NotFittedError):
+            check_is_fitted(self)
+            if (own := self._fitted_html()) is not None:
+                return own
+        inner: str = super()._repr_html_inner()  # type: ignore[misc]
+        return inner
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+
+def picture_html(
+    head: str, notes: Sequence[str], title: str, draw: Draw | None, height: float = HEIGHT
+) -> str:
+    """Return a head, notes and a picture, if any, as HTML."""
+    lines = [f"<strong>{escape(head)}</strong>", *map(escape, notes)]
+    text = "".join(f"<p style='margin:0.2em 0'>{line}</p>" for line in lines)
+    return text if draw is None else text + _picture(draw, title, height)
+
+
+def _picture(draw: Draw, title: str, height: float) -> str:
+    """Return a picture as HTML; without matplotlib the command that installs it."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        return f"<p>{WITHOUT_PICTURE}</p>"
+    figure, image = Figure(figsize=(WIDTH, height), layout="constrained"), BytesIO()
+    with rc_context({"text.parse_math": False}):  # names may hold dollar signs
+        ax = figure.subplots()
+        draw(ax)
+        ax.set_title(title)
+        figure.savefig(image, format="png", dpi=DPI)
+    code = b64encode(image.getvalue()).decode()
+    return f"<img alt='{escape(title)}' src='data:image/png;base64,{code}'>"
+
+
 DRAWN = 6  # curves of classes, labels, folds or sites in a notebook
 
 
@@ -80,7 +141,7 @@ def curves_html(estimator: Any, documents: int, notes: Sequence[str] = ()) -> st
     return picture_html(head, notes, title, partial(draw_curves, estimator))
 
 
-class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
+class FittedEstimator(FittedHTML, Exported, BaseEstimator, Generic[Fitted]):  # type: ignore[misc]
     """A scikit-learn estimator around one `Fit`; subclasses inherit a record of parameters too."""
 
     _fit_type: ClassVar[type[Any]]
@@ -113,8 +174,15 @@ class FittedEstimator(Exported, BaseEstimator, Generic[Fitted]):  # type: ignore
         FileNotFoundError
             If the folder of `path` does not exist.
         ValueError
-            If a parameter cannot be written, such as a function among a sampler's options.
+            If a parameter cannot be written, such as a function among a sampler's options, or one
+            that a subclass added.
         """
+        known = {*vars(self._parameters()), "n_jobs", "memory"}  # these two are the machine's
+        if added := sorted(self.get_params(deep=False).keys() - known):
+            raise ValueError(
+                f"the parameter {added[0]} of the {type(self).__name__} cannot be saved: files hold"
+                " the parameters of bayescal's own classes. Use pickle or joblib.dump."
+            )
         return self._fit.save(path)
 
     @classmethod

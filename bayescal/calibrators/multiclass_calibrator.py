@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
+from bayescal.calibrators.estimator import FittedEstimator, chosen_draws, picture_html
 from bayescal.decisions import expected_cost
 from bayescal.decisions.expected_cost import Decisions
 from bayescal.decisions.selective import set_threshold, sets_above
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.fitted_classes import ClassParameters, FittedClasses, fit_multiclass
 from bayescal.fitting.results.diagnostics import class_table, warn_of_problems
-from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
@@ -52,7 +51,6 @@ class TopClasses:
 
 
 class MulticlassCalibrator(
-    FittedHTML,
     ClassifierMixin,  # type: ignore[misc]
     FittedEstimator[FittedClasses],
     ClassParameters,
@@ -226,9 +224,8 @@ class MulticlassCalibrator(
         ValueError
             If an argument is not as described. The calibrator is then unchanged.
         """
-        self._fitted = self._fit.updated(
-            self._parameters(), scores, labels, sample_weight, forgetting, clusters
-        )
+        data = scores, labels, sample_weight, forgetting, clusters
+        self._fitted = self._fit.updated(self._parameters(), *data)
         warn_of_problems(self._fitted.problems)
         return self
 
@@ -387,12 +384,8 @@ class MulticlassCalibrator(
             expected_cost.decide(np.swapaxes(p, 1, 2), costs, level=level)
             for _, p in fitted.map.blocks(log_p, fitted.tilt(prior))
         ]
-        return Decisions(
-            *(
-                np.concatenate([getattr(part, each.name) for part in parts])
-                for each in fields(Decisions)
-            )
-        )
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return Decisions(*map(np.concatenate, columns))
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """Return posterior medians and intervals of the shared parameters and of each class.

@@ -19,7 +19,6 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.fitting.fitted_grades import FittedGrades, GradeParameters, fit_grades
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.calibration import KINDS
-from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.validation import Floats, as_scores, check_choice, check_fraction
 
@@ -30,7 +29,6 @@ REACHED = "grade"  # dimension of answers about the grades above the lowest
 
 
 class OrdinalCalibrator(
-    FittedHTML,
     SharedKnowledge,
     ClassifierMixin,  # type: ignore[misc]
     FittedEstimator[FittedGrades],

@@ -18,7 +18,6 @@ from bayescal.fitting.fitted_recalibration import (
 )
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.calibration import KINDS, Calibration
-from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.metrics.inputs import as_probabilities
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import probabilities
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.engines.point_estimates import ClassFits
 
 
-class Recalibrator(FittedHTML, ScoreEstimator[FittedRecalibration], RecalibrationParameters):
+class Recalibrator(ScoreEstimator[FittedRecalibration], RecalibrationParameters):
     r"""Recalibrate another model's probabilities, with shrinkage towards no change.
 
     With l = logit(p) of a given probability, natural, the recalibrated log-odds are

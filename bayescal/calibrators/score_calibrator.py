@@ -12,14 +12,13 @@ from bayescal.fitting.fitted_scores import fit_scores
 from bayescal.fitting.parts.part import model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS, Calibration
-from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.support.condensing import from_counts
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise
 from bayescal.support.numerics import log_probabilities, probabilities
 from bayescal.support.validation import Floats, check_choice, check_fraction
 
 
-class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
+class ScoreCalibrator(SharedKnowledge, ScoreResults):
     """Calibrate the raw scores of a binary classifier.
 
     A density p(s|class) is fitted to the scores s of each class, and Bayes' rule turns the two and
@@ -296,15 +295,8 @@ class ScoreCalibrator(FittedHTML, SharedKnowledge, ScoreResults):
         >>> today.prequential_["documents"].tolist()
         [100.0]
         """
-        self._fitted = self._fit.updated(
-            self._parameters(),
-            scores,
-            labels,
-            sample_weight,
-            forgetting=forgetting,
-            clusters=clusters,
-            covariates=covariates,
-        )
+        data = scores, labels, sample_weight, forgetting, clusters, covariates
+        self._fitted = self._fit.updated(self._parameters(), *data)
         return self
 
     @rowwise(ROW)

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import ClassifierTags
 
-from bayescal.calibrators.estimator import FittedEstimator, chosen_draws
+from bayescal.calibrators.estimator import FittedEstimator, chosen_draws, picture_html
 from bayescal.fitting.fitted_topics import FittedTopics, TopicParameters, fit_topic_scores
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.part import COMBINATION
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics
 from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
-from bayescal.fitting.results.notebook import FittedHTML, picture_html
 from bayescal.fitting.results.out_of_core import Last, read_lazily
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import LIKELIHOOD
@@ -35,7 +34,7 @@ SHOWN = 12  # topics in a notebook
 
 
 @dataclass(eq=False, repr=False)
-class TopicCalibrator(FittedHTML, FittedEstimator[FittedTopics], TopicParameters):
+class TopicCalibrator(FittedEstimator[FittedTopics], TopicParameters):
     """Calibrate the scores of many topics at once, so that topics with few positives borrow.
 
     P(+ | s, topic t) follows by Bayes' rule from class densities p(s | +, t) and p(s | -, t). Their

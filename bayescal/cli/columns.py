@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,11 +136,9 @@ class ColumnReader:
         cells = self._cells(column, option)
         reader = ColumnReader(self.path, cells.where(labelled, float(sampled)).to_frame())
         weights: validation.Floats = reader.scores(column, option)
+        check: Callable[..., Any] = weighting.as_inclusion if sampled else weighting.as_weights
         with usage_errors():
-            if sampled:
-                weighting.as_inclusion(weights, weights.size, self.name(column))
-            else:
-                weighting.as_weights(weights, weights.size, self.name(column))
+            check(weights, weights.size, self.name(column))
         self.frame[column] = np.where(labelled, weights, as_numbers(cells.tolist())[0])
         return weights
 

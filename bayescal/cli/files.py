@@ -85,7 +85,7 @@ def dialect_of(path: Path) -> Dialect:
     return Dialect(encoding, max(SEPARATORS, key=header.count), named=False, blank=blank)
 
 
-def _encoding(file: IO[bytes]) -> str:
+def _encoding(file: io.BufferedIOBase) -> str:
     block = file.read(BLOCK)
     if not block.strip():
         raise ValueError("it is empty: expected a header and rows.")
@@ -113,13 +113,8 @@ def _encoding(file: IO[bytes]) -> str:
     return "latin-1" if pending else encoding
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    file = gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # noqa: SIM115
-    try:
-        yield file  # type: ignore[misc]
-    finally:
-        file.close()
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 # Tables on disk: CSV files as text, Parquet files typed.

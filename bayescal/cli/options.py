@@ -69,15 +69,11 @@ CalibratorPath = Annotated[
 # Columns
 
 ScoreColumn = Annotated[str, option("--score-column", COLUMNS, "Raw scores, larger for positives.")]
-LowerIsPositive = Annotated[
-    bool,
-    option(
-        "--lower-is-positive",
-        COLUMNS,
-        "Lower scores mean positives, as with distances: the calibrator takes minus the score. The"
-        " folder that fit writes records this.",
-    ),
-]
+LOWER = (
+    "Lower scores mean positives, as with distances: the calibrator takes minus the score. The"
+    " folder that fit writes records this."
+)
+LowerIsPositive = Annotated[bool, option("--lower-is-positive", COLUMNS, LOWER)]
 LabelColumn = Annotated[
     str, option("--label-column", COLUMNS, "Labels of two classes; empty where unknown.")
 ]
@@ -126,60 +122,40 @@ Classes = Annotated[str | None, option("--classes", COLUMNS, CLASSES, "NAME,NAME
 GRADES = "Ordered labels of one score, the lowest first, such as poor,fair,good or 0,1,2,3."
 Grades = Annotated[str | None, option("--grades", COLUMNS, GRADES, "NAME,NAME,...")]
 SHARES = "Shares of several classes in the order of --classes, if only they changed (label shift)."
-ScoresAre = Annotated[
-    str,
-    option(
-        "--scores-are",
-        COLUMNS,
-        "scores, log_odds or probabilities (their log-odds are calibrated). By default (auto)"
-        " scores, with a warning if all lie in [0, 1].",
-    ),
-]
+SCORES_ARE = (
+    "scores, log_odds or probabilities (their log-odds are calibrated). By default (auto)"
+    " scores, with a warning if all lie in [0, 1]."
+)
+ScoresAre = Annotated[str, option("--scores-are", COLUMNS, SCORES_ARE)]
 
 # Calibrator
 
 POOL = "Fit all topics together, each around their population: for topics with few positives."
 Pool = Annotated[bool, option("--pool", FIT, POOL)]
-Family = Annotated[
-    str | None,
-    option(
-        "--family",
-        FIT,
-        "Family of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace"
-        " or average, of these four. By default Gaussian and asymmetric Laplace densities,"
-        " or the model's with nuts, map and mle.",
-    ),
-]
-Parts = Annotated[
-    str,
-    option(
-        "--parts",
-        FIT,
-        "Models of the curve: densities, monotone, logistic, recalibrated, learned, or several,"
-        " weighted by leave-one-out predictions; combined is all. By default combined, or"
-        " densities where --family or --model is given.",
-        "NAME[,NAME...]",
-    ),
-]
-PriorKnowledge = Annotated[
-    str | None,
-    option(
-        "--prior-knowledge",
-        FIT,
-        "The prior before the first label: learned (from other data sets, for scores as a"
-        " classifier returns them; the default), vague, or a file with a history of topics or with"
-        " your own populations.",
-        "NAME|FILE",
-    ),
-]
+FAMILY = (
+    "Family of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace"
+    " or average, of these four. By default Gaussian and asymmetric Laplace densities,"
+    " or the model's with nuts, map and mle."
+)
+Family = Annotated[str | None, option("--family", FIT, FAMILY)]
+PARTS = (
+    "Models of the curve: densities, monotone, logistic, recalibrated, learned, or several,"
+    " weighted by leave-one-out predictions; combined is all. By default combined, or"
+    " densities where --family or --model is given."
+)
+Parts = Annotated[str, option("--parts", FIT, PARTS, "NAME[,NAME...]")]
+KNOWLEDGE = (
+    "The prior before the first label: learned (from other data sets, for scores as a"
+    " classifier returns them; the default), vague, or a file with a history of topics or with"
+    " your own populations."
+)
+PriorKnowledge = Annotated[str | None, option("--prior-knowledge", FIT, KNOWLEDGE, "NAME|FILE")]
+INFERENCE = (
+    "Posterior draws without MCMC (exact) or by NUTS (nuts), its mode (map), or maximum"
+    " likelihood (mle). By default exact, or nuts where a model is given."
+)
 Inference = Annotated[
-    Literal["exact", "nuts", "map", "mle"] | None,
-    option(
-        "--inference",
-        FIT,
-        "Posterior draws without MCMC (exact) or by NUTS (nuts), its mode (map), or maximum"
-        " likelihood (mle). By default exact, or nuts where a model is given.",
-    ),
+    Literal["exact", "nuts", "map", "mle"] | None, option("--inference", FIT, INFERENCE)
 ]
 MODEL = "Model program with the priors; a file is run. See bayescal models."
 Model = Annotated[str | None, option("--model", FIT, MODEL, "NAME|FILE.py")]
@@ -197,15 +173,11 @@ TargetAccept = Annotated[float, option("--target-accept", SAMPLER, TARGET, fract
 
 LEVEL = "Posterior probability of bands and intervals."
 Level = Annotated[float, option("--level", OUTPUT, LEVEL, fraction=True)]
-Band = Annotated[
-    str,
-    option(
-        "--band",
-        OUTPUT,
-        "pointwise: equal tails at each score; hdi: the shortest interval at each score;"
-        " simultaneous: holds the whole curve.",
-    ),
-]
+BAND = (
+    "pointwise: equal tails at each score; hdi: the shortest interval at each score;"
+    " simultaneous: holds the whole curve."
+)
+Band = Annotated[str, option("--band", OUTPUT, BAND)]
 PRIOR = "P(+) of the new documents, if only the shares of the classes changed (label shift)."
 Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR, fraction=True)]
 LIKELIHOOD_RATIO = "Likelihood ratios too: log10 LR, its band and limits, and a sentence to state."

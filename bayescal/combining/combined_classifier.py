@@ -19,7 +19,7 @@ from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.folds import route, router_of
 from bayescal.calibrators.classifier.raw_scores import read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, read_target
-from bayescal.calibrators.estimator import chosen_draws, curves_html
+from bayescal.calibrators.estimator import FittedHTML, chosen_draws, curves_html
 from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
@@ -33,7 +33,6 @@ from bayescal.combining.nested import (
 )
 from bayescal.fitting.curves.curves import INTERVALS, interval_of_draws
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.results.notebook import FittedHTML
 from bayescal.fitting.results.tree import describe
 from bayescal.support import validation, weighting
 from bayescal.support.lazy import BAND, DRAW, KLASS, ROW, rowwise

@@ -380,6 +380,12 @@ def fit_nested(
     return [_gather(problem, results, weight, allow_missing) for problem in problems]
 
 
+def check_spreads(name: str, columns: Floats) -> None:
+    """Raise ValueError if squares of a column's deviations would underflow."""
+    width = np.fmax.reduce(columns) - np.fmin.reduce(columns)
+    validation.check_spread(name, width[width > 0.0].min(initial=1.0), 1e-150)
+
+
 def _gather(
     problem: BinaryProblem, results: Iterator[Any], weight: Floats | None, allow_missing: bool
 ) -> Nested:
@@ -395,10 +401,8 @@ def _gather(
     finite = ends.finite(scores)
     gaps = Gaps.of(finite, allowed=allow_missing)
     gaps.check(finite, list(fitted.classifiers))
-    width = np.fmax.reduce(finite) - np.fmin.reduce(finite)
-    # Combiners standardise scores: their squares must not overflow or underflow.
     validation.check_magnitude("scores of a classifier", float(np.nanmax(np.abs(finite))))
-    validation.check_spread("scores of a classifier", width[width > 0.0].min(initial=1.0), 1e-150)
+    check_spreads("scores of a classifier", finite)
     positive = problem.any_documents.target.positive[rows, 0]
     own = None if weight is None else weight[rows]
     labelled = Labelled(Inputs(finite, indicators), positive, own, fold)

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 LOG_DENSITY, LOG_ODDS, NEW_GROUP = "log_density", "log_odds", "new_group"
 # Arguments that the package passes: documents, not hyperparameters.
 COVARIATES, COORDS = "covariates", "coords"
@@ -179,7 +181,9 @@ def load(name_or_path: str | Path) -> ModelProgram:
 def blamed_on_program(program: Path | str, what: str = "fails") -> Iterator[None]:
     """Turn any error of a program into a ValueError that names its file and line."""
     try:
-        yield
+        # PyTensor tries constants in single precision, which units such as 1e60 overflow.
+        with np.errstate(over="ignore"):
+            yield
     except (Exception, SystemExit) as err:  # exit() in a program must not end this process
         line = _line_of(err, str(program))
         where = "" if line is None else f", line {line},"

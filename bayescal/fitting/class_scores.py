@@ -72,20 +72,16 @@ def read_class_scores(
         near = abs(float(sums[worst]) - 1.0) <= SUM_TOLERANCE
         if guessed and inside and near and scores_are == SCORES:
             score_checks.warn_of_scores(
-                [
-                    "scores look like probabilities, but those fitted were none, so that they are"
-                    " read as scores: pass scores of the same kind, or fit with scores_are='scores'"
-                ]
+                "scores look like probabilities, but those fitted were none, so that they are"
+                " read as scores: pass scores of the same kind, or fit with scores_are='scores'"
             )
         scores_are = scores_are if guessed else PROBABILITIES if inside and near else SCORES
         if inside and not near and not guessed:
             score_checks.warn_of_scores(
-                [
-                    "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"
-                    f" {naming(worst)} sum to {sums[worst]:.4g}), so that they are taken for"
-                    " scores: say what they are, scores_are='probabilities', once they sum to 1, or"
-                    " 'scores'"
-                ]
+                "all scores lie in [0, 1], but do not sum to 1 over the classes (those of"
+                f" {naming(worst)} sum to {sums[worst]:.4g}), so that they are taken for"
+                " scores: say what they are, scores_are='probabilities', once they sum to 1, or"
+                " 'scores'"
             )
     if scores_are == PROBABILITIES:
         counted = np.ones(len(values), dtype=np.bool_) if weight is None else weight > 0.0
@@ -149,10 +145,14 @@ def _padded(scores: Any, columns: int | None) -> Floats:
 def _in_order(
     values: Floats, names: list[Any], classes: NDArray[Any]
 ) -> tuple[Floats, list[Any] | None]:
-    wanted = classes.tolist()
-    if values.ndim == 2 and set(map(str, wanted)) == set(map(str, names)):
-        texts = [str(name) for name in names]
+    wanted, texts = classes.tolist(), [str(name) for name in names]
+    if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
         return values[:, [texts.index(str(name)) for name in wanted]], wanted
+    if any(isinstance(name, str) and name in wanted for name in names):
+        raise ValueError(
+            f"columns of scores must be named by the classes, {validation.first_of(wanted)}, got"
+            f" {validation.first_of(names)}: rename them, or pass an array in the classes' order."
+        )
     return values, None
 
 
@@ -248,6 +248,8 @@ def read_classes(
         return given
     present = np.unique(labels)
     if names is not None and set(map(str, present.tolist())) <= set(map(str, names)):
+        if len(set(map(str, names))) < len(names):
+            raise ValueError("columns of scores must name every class once, got a name twice.")
         if labels.dtype.kind in "iu" and all(str(name).lstrip("-").isdigit() for name in names):
             return np.array([int(name) for name in names])
         return np.array([str(name) for name in names])

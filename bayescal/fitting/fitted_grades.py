@@ -157,7 +157,7 @@ def fit_grades(
         own = replace(own, scores_are=stage.calibration.scores_are)
         groups |= kept_below(_stage(k), replace(stage.results, groups=stage.results.shown))
     fitted = FittedGrades.of_groups(parameters, groups, grades)
-    warn_of_scores(fitted.problems("score_problems_"))
+    warn_of_scores(*fitted.problems("score_problems_"))
     diagnostics.warn_of_problems(fitted.problems("draw_problems"))
     return fitted
 
@@ -178,13 +178,10 @@ class FittedGrades(Fit[GradeParameters]):
     estimator = "OrdinalCalibrator"
     parameter_type = GradeParameters
 
-    def __init__(
-        self, parameters: GradeParameters, results: Results, classes: NDArray[Any]
-    ) -> None:
-        super().__init__(parameters, results, classes)
+    def _prepare(self) -> None:
         self.stages: list[FittedScores] = []
-        own = _of_stage(parameters)
-        while stage := read_below(_stage(len(self.stages) + 1), results.groups):
+        own = _of_stage(self.parameters)
+        while stage := read_below(_stage(len(self.stages) + 1), self.groups):
             self.stages.append(FittedScores(own, stage, np.array([False, True])))
             own = replace(own, scores_are=self.stages[0].calibration.scores_are)
 

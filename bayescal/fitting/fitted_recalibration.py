@@ -284,10 +284,7 @@ class FittedRecalibration(tree.Fit[RecalibrationParameters]):
     estimator = "Recalibrator"
     parameter_type = RecalibrationParameters
 
-    def __init__(
-        self, parameters: RecalibrationParameters, results: tree.Results, classes: NDArray[Any]
-    ) -> None:
-        super().__init__(parameters, results, classes)
+    def _prepare(self) -> None:
         self._kept: dict[int | None, Calibration] = {}
 
     @cached_property

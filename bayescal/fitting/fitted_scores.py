@@ -50,11 +50,8 @@ class FittedScores(Fit[ScoreParameters]):
     estimator = "ScoreCalibrator"
     parameter_type = ScoreParameters
 
-    def __init__(
-        self, parameters: ScoreParameters, results: Results, classes: NDArray[Any]
-    ) -> None:
-        super().__init__(parameters, results, classes)
-        self.calibration = read_calibration(results.groups, stated=self._scores_stated)
+    def _prepare(self) -> None:
+        self.calibration = read_calibration(self.groups, stated=self._scores_stated)
         self.mle = self.calibration.fits
 
     @cached_property
@@ -137,11 +134,10 @@ class FittedScores(Fit[ScoreParameters]):
         parameters: ScoreParameters,
         scores: ArrayLike,
         labels: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        forgetting: float = 1.0,
-        clusters: ArrayLike | None = None,
-        covariates: Frame = None,
+        sample_weight: ArrayLike | None,
+        forgetting: float,
+        clusters: ArrayLike | None,
+        covariates: Frame,
     ) -> Self:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
         validation.check_share(forgetting=forgetting)
@@ -261,7 +257,7 @@ def fit_scores(
     fitted = FittedScores.of_groups(parameters, effect | groups, classes)
     diagnostics.warn_of_problems(fitted.draw_problems)
     swapped = fitted.swapped_classes
-    warn_of_scores([each for each in fitted.score_problems_ if each not in swapped])
+    warn_of_scores(*(each for each in fitted.score_problems_ if each not in swapped))
     for each in swapped:
         validation.warn_user(f"{each}.")
     return fitted

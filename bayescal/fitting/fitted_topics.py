@@ -103,19 +103,17 @@ class FittedTopics(Fit[TopicParameters]):
     estimator = "TopicCalibrator"
     parameter_type = TopicParameters
 
-    def __init__(
-        self, parameters: TopicParameters, results: Results, classes: NDArray[Any]
-    ) -> None:
-        super().__init__(parameters, results, classes)
-        self.curves = TopicCurves(results, parameters.point, turned=self.turned)
+    def _prepare(self) -> None:
+        parameters, classes = self.parameters, self.classes
+        self.curves = TopicCurves(self.results, parameters.point, turned=self.turned)
         stated = parameters.scores_are != AUTO
         self.score_problems_, reversed_topics = topic_groups.read_problems(
-            results.groups, classes, stated=stated
+            self.groups, classes, stated=stated
         )
         effect = self.design_effect
         if effect is not None and effect.problem:
             self.score_problems_ = (effect.problem, *self.score_problems_)
-        counts = results.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
+        counts = self.groups[tree.LIKELIHOOD]["total_weight"].transpose("topic", "klass").values
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[own == 0].tolist()))}"
             " that count: the population answers for what is missing"
@@ -155,7 +153,7 @@ class FittedTopics(Fit[TopicParameters]):
                 " topics, unlike in the others: check the labels of"
                 f" {validation.first_of(self._reversed)} (flagged_)",
             )
-        warn_of_scores(warnings)
+        warn_of_scores(*warnings)
 
     def extended(self, scores: Any, labels: Any, names: Any, sample_weight: Any) -> Self:
         """Return the fit with further topics around its population."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from bayescal.fitting.covariates import Covariates, Frame
 from bayescal.fitting.engines.program import POSTERIOR, PRIOR, ProgramInference, build_model
@@ -16,9 +18,9 @@ from bayescal.fitting.parts.program import ProgramCurves, curves_of
 from bayescal.fitting.posterior import ClassDraws
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import log_scores
-from bayescal.inference.ranks import p_value
 from bayescal.support import validation
 from bayescal.support.numerics import probability
+from bayescal.support.validation import Floats, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -285,3 +287,48 @@ def _difference(curves: ProgramCurves, data: BinaryScores) -> float:
         gap = by_model - log_scores(log_odds, data.positive)
         gap -= gap.mean(axis=0)
     return float(np.abs(gap).max())
+
+
+# Uniformity of the ranks of the truth among posterior draws.
+#
+# Säilynoja, Bürkner and Vehtari (Statistics and Computing 32, 2022, arXiv:2103.10522). N ranks
+# among `draws` independent draws take the values 0, ..., draws with equal probability; so the
+# number of those not above j is Binomial(N, z_j), z_j = (j + 1)/(draws + 1). The pointwise
+# two-sided tail probability of the counts, minimised over j, is the statistic
+#
+#     gamma = min_j 2 min( P(B_j <= count_j), P(B_j >= count_j) ),   B_j ~ Binomial(N, z_j).
+#
+# Its distribution under uniform ranks is simulated. The p-value of observed ranks is the share of
+# simulated gammas that are no larger.
+
+REFERENCE_SETS = 10_000
+SEED = 2103_10522
+
+
+def p_value(ranks: Integers, draws: int) -> float:
+    """Return the p-value of the ranks: the share of uniform ranks with so small a gamma."""
+    reference = reference_gammas(ranks.size, draws)
+    observed = _gamma(cumulative_counts(ranks[None], draws), ranks.size)[0]
+    return float((np.searchsorted(reference, observed * (1 + 1e-9)) + 1) / (reference.size + 1))
+
+
+@cache
+def reference_gammas(n_ranks: int, draws: int) -> Floats:
+    """Return sorted gammas of uniform ranks."""
+    rng = np.random.default_rng(SEED)
+    probability = np.full(draws + 1, 1.0 / (draws + 1))
+    counts = rng.multinomial(n_ranks, probability, size=REFERENCE_SETS).cumsum(axis=1)
+    return np.sort(_gamma(counts, n_ranks))
+
+
+def cumulative_counts(ranks: Integers, draws: int) -> Integers:
+    """Return the number of ranks not above each j, for sets of ranks in rows."""
+    return np.stack([np.bincount(row, minlength=draws + 1).cumsum() for row in ranks])
+
+
+def _gamma(counts: Integers, n_ranks: int) -> Floats:
+    # The last count is always n_ranks.
+    count, draws = counts[:, :-1], counts.shape[1] - 1
+    z = np.arange(1, draws + 1) / (draws + 1)
+    tails = np.minimum(special.bdtr(count, n_ranks, z), special.bdtrc(count - 1, n_ranks, z))
+    return np.asarray(2.0 * tails.min(axis=1), dtype=np.float64)

@@ -192,10 +192,8 @@ def within_reach(score: Floats, centre: float, spread: float) -> Floats:
         # A single value is a rounding error of 0.
         if np.unique(score[tiny]).size > 1:
             warn_of_scores(
-                [
-                    f"{np.count_nonzero(tiny)} scores are closer to 0 than {SMALLEST:g} and count"
-                    " as 0: to tell them apart, pass logarithms"
-                ]
+                f"{np.count_nonzero(tiny)} scores are closer to 0 than {SMALLEST:g} and count"
+                " as 0: to tell them apart, pass logarithms"
             )
         score = np.where(tiny, 0.0, score)
     # Arrays within reach, the usual case, are not copied.

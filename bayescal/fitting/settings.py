@@ -248,11 +248,8 @@ def read_lapse(lapse: Any) -> float | None:
     """Return the fixed lapse rate; None to learn it from labels."""
     if isinstance(lapse, str) and lapse == AUTO:
         return None
-    if (
-        isinstance(lapse, bool)
-        or not isinstance(lapse, int | float | np.number)
-        or not 0 <= lapse < 1
-    ):
+    number = isinstance(lapse, int | float | np.number) and not isinstance(lapse, bool)
+    if not (number and 0 <= lapse < 1):
         raise ValueError(f"lapse must be 'auto' or a number from 0 to below 1, got {lapse!r}.")
     return float(lapse)
 

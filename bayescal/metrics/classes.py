@@ -309,9 +309,9 @@ def _sums_of(
         weight = np.ones(label.size)
     effect = None
     if code is not None:
-        mended = _likeliest_change(label, p)
+        changed = _likeliest_change(label, p)
         own, by_chance = label[:, None] == np.arange(p.shape[1]), inclusion is not None
-        effect = design_effect(own, mended, code, weight, sampled=by_chance)
+        effect = design_effect(own, changed, code, weight, sampled=by_chance)
     factor = 1.0 if effect is None else effect.factor
     by_class = weight[:, None] * _ratios(weight, label, p)
     of_point = RaoScores(label, p, p[None], by_class, factor, block)

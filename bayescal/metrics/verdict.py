@@ -140,8 +140,8 @@ class CalibrationVerdict(Verdict):
             return ""
         return (
             f"If it is label shift, predict with prior={share:.3g}, the share of positives here; if"
-            " the case mix changed in what the scores do not show, which looks the same, or of"
-            " pooled topics, fit again with more labels."
+            " the case mix changed in what the scores do not show, which looks the same, or"
+            " topics were pooled, fit again with more labels."
         )
 
 

@@ -137,7 +137,7 @@ class Audit:
             act = "Recalibrate along the whole curve, which bends"
         unsure = f", and label more {self.noun}s to be sure of the change"
         settled = "" if share >= SETTLED else unsure
-        return f"{act}: Recalibrator does so, as far as the labels ask for it{settled}."
+        return f"{act}: Recalibrator does so, as far as the labels support it{settled}."
 
     @property
     def reserve(self) -> str:

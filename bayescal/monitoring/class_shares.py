@@ -9,8 +9,9 @@ from scipy import special
 
 from bayescal.inference.importance import StudentT
 from bayescal.inference.newton import climb, root_of_inverse
+from bayescal.monitoring.prior_shift import LABEL_SHIFT
 from bayescal.support import validation
-from bayescal.support.intervals import tails
+from bayescal.support.intervals import Interval, tails
 from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, generator
 
@@ -42,6 +43,11 @@ class SharesPosterior:
     upper: Floats
     level: float
     draws: Floats
+
+    def __str__(self) -> str:
+        of_each = zip(self.classes, self.mean, self.lower, self.upper, strict=True)
+        shares = (f"{name} {Interval(mean, low, high)}" for name, mean, low, high in of_each)
+        return f"{', '.join(shares)}, {LABEL_SHIFT}"
 
 
 def shares_of(

@@ -20,6 +20,7 @@ MOST_SCORES = 2000
 NODES, LEFT, RIGHT = 64, -14.0, 9.0  # grid around the mode of a prior's logit, in its sd
 LEAST_CURVATURE = 0.05  # limits the grid of flat distributions
 BLOCK_ELEMENTS = 1 << 21
+LABEL_SHIFT = "if only the shares of the classes changed, not the case mix"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,9 @@ class PriorPosterior(Interval):
     """
 
     draws: Floats
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {LABEL_SHIFT}: foresee compares the two"
 
     def probabilities(self, log_ratio: ArrayLike) -> Floats:
         """Return P_k(+|s) under each draw's own prior, for `bayescal.decisions`.
@@ -77,9 +81,7 @@ def _draw(ratio: Floats, counts: Floats, a: float, b: float, uniform: Floats) ->
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     ends = np.cumsum(density[:, 1:] + density[:, :-1], axis=1)
     ends = np.concatenate([np.zeros((len(ends), 1)), ends], axis=1) / ends[:, -1:]
-    return np.array(
-        [np.interp(u, own, at) for u, own, at in zip(uniform, ends, nodes, strict=True)]
-    )
+    return np.array([*map(np.interp, uniform, ends, nodes)])
 
 
 def _mode(ratio: Floats, counts: Floats, a: float, b: float) -> tuple[Floats, Floats]:

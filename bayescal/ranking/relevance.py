@@ -123,7 +123,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self.queries_, self.grades_ = queries.names, np.unique(grades)
         self.relevance_threshold_ = threshold
         problems = drawing.query_problems(self.calibrator_, in_units, relevant, queries)
-        score_checks.warn_of_scores((*lone, *problems))
+        score_checks.warn_of_scores(*lone, *problems)
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any) -> Floats:
@@ -335,7 +335,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         values = validation.as_scores(scores)
         queries = grouping.group_by_query(qid, values.size)
         in_units, problems = self._in_units(values, queries)
-        score_checks.warn_of_scores(problems)
+        score_checks.warn_of_scores(*problems)
         return in_units, np.full(values.size, drawing.NEW), queries
 
     def _intervals(

@@ -51,7 +51,7 @@ def write_class_report(
         title=title,
         level=level,
         run=_run(calibrator.posterior_),
-        answer=_answer(verdict),
+        answer=_answer(verdict, of_what),
         problems=problems,
         findings=calibrator.findings(level),
         of_what=of_what,
@@ -114,10 +114,17 @@ def _reliability(p: Floats, positive: NDArray[np.bool_], level: float) -> dict[s
     return reliability(log_odds, positive, level)
 
 
-def _answer(verdict: ClassVerdict | None) -> Answer:
+def _answer(verdict: ClassVerdict | None, of_what: str) -> Answer:
     if verdict is None:
         return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
-    return of_outcome(verdict.outcome, verdict.text, informative=verdict.informative)
+    text = verdict.text
+    if of_what == "options" and verdict.cause == "shares":
+        # A position has no share that a prior could change.
+        text = (
+            f"{verdict.test} Options at some positions are right more often than expected: fit"
+            " with position_bias=True, or on documents like these."
+        )
+    return of_outcome(verdict.outcome, text, informative=verdict.informative)
 
 
 def _problems(diagnostics: Any) -> list[str]:
@@ -158,14 +165,10 @@ def _pairs(verdict: ClassVerdict) -> list[Row]:
     off = ~np.eye(verdict.classes.size, dtype=bool)
     at = np.argwhere(off & ((verdict.confusion > 0.0) | (verdict.confusion_expected >= 0.5)))
     order = sorted(at.tolist(), key=lambda jk: -verdict.confusion_expected[jk[0], jk[1]])
-    rows = []
+    ends, rows = (verdict.confusion_lower, verdict.confusion_upper), []
+    tables = verdict.confusion, verdict.confusion_expected, *ends
     for j, k in order[:MOST_PAIRS]:
-        cells, outside = _compared(
-            float(verdict.confusion[j, k]),
-            float(verdict.confusion_expected[j, k]),
-            float(verdict.confusion_lower[j, k]),
-            float(verdict.confusion_upper[j, k]),
-        )
+        cells, outside = _compared(*(float(each[j, k]) for each in tables))
         rows.append(Row(str(verdict.classes[j]), [str(verdict.classes[k]), *cells], outside))
     return rows
 

@@ -282,6 +282,8 @@ def _columns(documents: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
         ]:
             raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
         return [np.asarray(documents[column]) for column in wanted]
-    if not isinstance(documents, tuple) or len(documents) != len(wanted):
+    if not isinstance(documents, tuple):
         raise ValueError(f"{expected}, got {type(documents).__name__}.")
+    if len(documents) != len(wanted):
+        raise ValueError(f"{expected}, got a tuple of {len(documents)}.")
     return list(documents)

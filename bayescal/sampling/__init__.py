@@ -27,6 +27,7 @@ from bayescal.sampling.rate_comparisons import RateDifference as RateDifference
 from bayescal.sampling.rate_comparisons import RateRanking as RateRanking
 from bayescal.sampling.rate_comparisons import compare_rates as compare_rates
 from bayescal.sampling.rate_comparisons import rank_rates as rank_rates
+from bayescal.sampling.rate_comparisons import rates_by_slice as rates_by_slice
 from bayescal.sampling.rates import Rate as Rate
 from bayescal.sampling.rates import RateCurve as RateCurve
 from bayescal.sampling.rates import estimate_rate as estimate_rate
@@ -35,7 +36,6 @@ from bayescal.sampling.reviewers import JudgeAgreement as JudgeAgreement
 from bayescal.sampling.reviewers import ReviewerAgreement as ReviewerAgreement
 from bayescal.sampling.reviewers import compare_reviewers as compare_reviewers
 from bayescal.sampling.reviewers import judge_agreement as judge_agreement
-from bayescal.sampling.slice_rates import rates_by_slice as rates_by_slice
 from bayescal.sampling.stopping import RULES as RULES
 from bayescal.sampling.stopping import StopDecision as StopDecision
 from bayescal.sampling.stopping import stop_review as stop_review

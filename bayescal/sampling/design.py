@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from bayescal.decisions.thresholds import check_threshold
 from bayescal.inference.design_effect import FEWEST, design_effect
 from bayescal.sampling.exact import NO_ERROR, ReviewerError, count_limits, share_limits, sum_limits
 from bayescal.support import score_checks, validation
@@ -57,8 +58,7 @@ def as_threshold(threshold: float | None, *, needed: bool) -> float | None:
         if needed:
             raise ValueError("threshold must be the score from which on documents are taken.")
         return None
-    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+    check_threshold(threshold)
     return float(threshold)
 
 
@@ -92,10 +92,8 @@ def warn_of_direction(scores: Floats, labels: Floats) -> None:
     direction = score_checks.direction(scores[known], labels[known] == 1.0)
     if direction is not None and direction.probability_below > score_checks.SURE:
         score_checks.warn_of_scores(
-            (
-                f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
-                " scores if larger ones stand for negatives; the ranking finds no positives",
-            )
+            f"positives have lower scores than negatives (AUC {direction.auc:.2f}): negate the"
+            " scores if larger ones stand for negatives; the ranking finds no positives"
         )
 
 
@@ -176,19 +174,11 @@ class StratifiedDraw:
             cell = mine & (self.stratum == h) & ~self.before
             if cell.any():
                 cells.append((cell, cell & self.sampled))
-        return sum_limits(
-            [
-                _count_limits(
-                    int((positive & own).sum()),
-                    int(own.sum()),
-                    int(cell.sum()),
-                    level,
-                    error,
-                    self._effect(own, correlation),
-                )
-                for cell, own in cells
-            ]
-        )
+        parts = []
+        for cell, own in cells:
+            counts = int((positive & own).sum()), int(own.sum()), int(cell.sum())
+            parts.append(_count_limits(*counts, level, error, self._effect(own, correlation)))
+        return sum_limits(parts)
 
     def correlation_within(self, mine: NDArray[np.bool_]) -> float:
         """Return the correlation of labels within groups, given their stratum and `mine`."""

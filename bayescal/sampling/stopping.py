@@ -157,27 +157,15 @@ def _by_elusion(review: Review) -> Finding:
 
 def _by_posterior(review: Review) -> Finding:
     """Stop where the recall is reached by both posteriors, without and with hidden positives."""
-    collection, labels = _in_order(review)
+    collection, labels = RankedCollection.of(review.scores), np.empty(review.labels.size)
+    labels[review.order] = review.labels
     every = np.ones(labels.size, dtype=bool)
     posteriors = [
         fit_posterior(collection, labels, each, review.rng) for each in (0, review.hidden)
     ]
-    reached = np.min(
-        [
-            probability_reached(
-                count_positives(each, collection, labels, every, review.rng), review.recall
-            )
-            for each in posteriors
-        ],
-        axis=0,
-    )
+    counts = (count_positives(each, collection, labels, every, review.rng) for each in posteriors)
+    reached = np.min([probability_reached(each, review.recall) for each in counts], axis=0)
     return _where_reached(review, collection, reached, review.assurance)
-
-
-def _in_order(review: Review) -> tuple[RankedCollection, Floats]:
-    labels = np.empty(review.labels.size)
-    labels[review.order] = review.labels
-    return RankedCollection.of(review.scores), labels
 
 
 def _where_reached(

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.support.validation import LEAST_SPREAD, Floats
+
+Size = TypeVar("Size", float, Floats)
 
 # Bayes' rule for two classes works in log-odds: naive Bayes' probabilities are exactly 0 or 1 for a
 # tenth of the documents.
@@ -152,11 +154,7 @@ def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Flo
     return np.asarray(np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own))
 
 
-@overload
-def rounding(size: float) -> float: ...
-@overload
-def rounding(size: Floats) -> Floats: ...
-def rounding(size: float | Floats) -> float | Floats:
+def rounding(size: Size) -> Size:
     """Return the largest rounding difference of equal scores of this absolute value."""
     return ROUNDING * np.finfo(np.float64).eps * size
 

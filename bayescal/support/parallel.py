@@ -86,19 +86,14 @@ def _surviving(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
 
     done = deaths = 0
     while done < len(tasks):
-        results = _run(tasks[done:])
-        while True:
-            try:
-                result = next(results)
-            except StopIteration:
-                break
-            except BrokenProcessPool:
-                deaths += 1
-                if deaths > MOST_DEATHS:
-                    raise
-                break
-            done, deaths = done + 1, 0
-            yield result
+        try:
+            for result in _run(tasks[done:]):
+                done, deaths = done + 1, 0
+                yield result
+        except BrokenProcessPool:
+            deaths += 1
+            if deaths > MOST_DEATHS:
+                raise
 
 
 def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:

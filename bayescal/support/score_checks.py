@@ -199,16 +199,14 @@ def _nearest_probabilities(values: Floats) -> Floats:
     strange = (values < 0.0) | (values > 1.0)
     if strange.any():
         warn_of_scores(
-            (
-                f"a score of {values[strange][0]:g} is no probability, for which the scores were"
-                " taken because all that were fitted lay in [0, 1]; it is read as the nearest of 0"
-                " and 1: fit again with scores_are='scores'",
-            )
+            f"a score of {values[strange][0]:g} is no probability, for which the scores were"
+            " taken because all that were fitted lay in [0, 1]; it is read as the nearest of 0"
+            " and 1: fit again with scores_are='scores'"
         )
     return np.clip(values, 0.0, 1.0)
 
 
-def warn_of_scores(problems: Sequence[str]) -> None:
+def warn_of_scores(*problems: str) -> None:
     """Issue one warning of all problems of the scores."""
     if problems:
         warn_user("; ".join(problems) + ".", ScoresWarning)
@@ -220,7 +218,7 @@ def warn_if_reversed(
     """Warn if positives lie below negatives."""
     separation = direction(score, positive, weight)
     if separation is not None and separation.probability_below > SURE:
-        warn_of_scores((_reversed(separation, classes),))
+        warn_of_scores(_reversed(separation, classes))
 
 
 def _reversed(separation: Direction, classes: Sequence[Any]) -> str:

@@ -67,6 +67,7 @@ class FittedClassifier:
 
     def findings(self, level: float = 0.9) -> tuple[str, ...]:
         """Return findings on the scores fitted; see `MulticlassCalibrator.findings`."""
+        check_fraction(level=level)
         return ()
 
     def _set_target(self, target: Target, first: Any) -> None:

@@ -104,6 +104,11 @@ def read_outcomes(
     positive: str | None,
 ) -> OutcomeTable:
     """Read the probabilities, outcomes, sites and inclusion probabilities of a file."""
+    if probability_column == label_column:
+        raise UsageError(
+            "--probability-column and --label-column must name different columns, got"
+            f" {label_column!r} for both."
+        )
     p = reader.scores(probability_column, "--probability-column")
     present = reader.present(label_column, "--label-column")
     classes: tuple[Any, Any]

@@ -66,13 +66,8 @@ def tables() -> dict[str, pd.DataFrame]:
         ]
 
     # Every sixth document of each class, so that all fits are quick.
-    topics = pd.concat(
-        [
-            own.iloc[::EVERY]
-            for topic in TOPICS
-            for _, own in scores(topic, "calibration").groupby("label")
-        ]
-    )
+    groups = (scores(topic, "calibration").groupby("label") for topic in TOPICS)
+    topics = pd.concat([own.iloc[::EVERY] for each in groups for _, own in each])
     held_out = scores(TOPIC, "test")
     patients = load_heart_disease()
     pairs = load_comparisons("glass").rename(columns={"source_a": "a", "source_b": "b"})

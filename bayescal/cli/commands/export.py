@@ -11,15 +11,11 @@ from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import first_of
 
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", "FILE")]
-FormatName = Annotated[
-    str,
-    options.option(
-        "--format",
-        options.OUTPUT,
-        "python: a module that needs numpy alone; json: knots to interpolate, for any language;"
-        " sql: expressions for SELECT; onnx: a graph for ONNX runtimes.",
-    ),
-]
+FORMAT = (
+    "python: a module that needs numpy alone; json: knots to interpolate, for any language;"
+    " sql: expressions for SELECT; onnx: a graph for ONNX runtimes."
+)
+FormatName = Annotated[str, options.option("--format", options.OUTPUT, FORMAT)]
 Topic = Annotated[str | None, options.option("--topic", None, "The topic to write, of several.")]
 BAND = "Whether to write the band at each score, which needs a posterior."
 Band = Annotated[bool, options.option("--band/--no-band", options.OUTPUT, BAND)]

@@ -12,13 +12,8 @@ if TYPE_CHECKING:
     from bayescal.distributions.programs import ModelProgram
 
 NEW = "new"
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME",
-        help="A program, the path of a .py file, or a .nc file that was fitted with one; or new.",
-    ),
-]
+NAME = "A program, the path of a .py file, or a .nc file that was fitted with one; or new."
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help=NAME)]
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="After new, the file to write.")]
 
 app = typer.Typer()

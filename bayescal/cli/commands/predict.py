@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from bayescal.report.held_out import HeldOut
     from bayescal.support.validation import Floats
 
-Test = Annotated[
-    bool,
-    options.option(
-        "--test", options.OUTPUT, "The scores have labels (--label-column): test the probabilities."
-    ),
-]
+TEST = "The scores have labels (--label-column): test the probabilities."
+Test = Annotated[bool, options.option("--test", options.OUTPUT, TEST)]
 
 OUT = (
     "A .csv or .parquet file, or a folder, new or empty, for a Parquet file of every 262,144 rows."

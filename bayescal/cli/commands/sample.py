@@ -16,12 +16,8 @@ from bayescal.cli.terminal import Screen, UsageError, counted, usage_errors
 from bayescal.support.files import whole_file
 from bayescal.support.validation import first_of
 
-N = Annotated[
-    int,
-    options.option(
-        "--n", reviews.REVIEW, "How many documents, or groups, to draw.", "NUMBER", least=1
-    ),
-]
+DRAWN = "How many documents, or groups, to draw."
+N = Annotated[int, options.option("--n", reviews.REVIEW, DRAWN, "NUMBER", least=1)]
 OUT = (
     "The file to label, NAME.csv, which shows no scores; the plan is written to NAME.plan.csv."
     " Without it nothing is written."

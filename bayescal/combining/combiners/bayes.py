@@ -205,13 +205,8 @@ class Bayes(Combiner):
     ) -> Sequence[Combined]:
         """Return the combinations of all problems, whose weights share a population."""
         seeds = rng.integers(2**31, size=len(problems)).tolist()
-        calibrated = list(
-            Parallel(n_jobs=n_jobs)(
-                delayed(calibrate_scores)(labelled, seed)
-                for labelled, seed in zip(problems, seeds, strict=True)
-            )
-        )
-        return self.weigh(problems, calibrated, rng)
+        tasks = map(delayed(calibrate_scores), problems, seeds)
+        return self.weigh(problems, list(Parallel(n_jobs=n_jobs)(tasks)), rng)
 
     @one_blas_thread()
     def weigh(

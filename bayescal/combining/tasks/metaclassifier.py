@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.combining.combination_problem import table_of
-from bayescal.combining.nested import WithinRange
+from bayescal.combining.nested import WithinRange, check_spreads
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, draw_population, fit_modes
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
@@ -129,7 +129,10 @@ class KnownTasks:
 
 def scales_of(columns: Floats, task: Integers, tasks: int) -> list[WithinRange]:
     """Return the scale of every task."""
-    return [WithinRange.of(columns[rows]) for rows in _rows_by_task(task, tasks)]
+    own = [columns[rows] for rows in _rows_by_task(task, tasks)]
+    for each in own:
+        check_spreads("X of a task", each)
+    return [WithinRange.of(each) for each in own]
 
 
 def normalised(columns: Floats, task: Integers, scales: Sequence[WithinRange]) -> Floats:

@@ -23,6 +23,7 @@ from bayescal.fitting.engines.monotone.engine import WARPS, LaplaceFits, vague_l
 from bayescal.fitting.posterior import SAMPLE
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.newton import compare, log_scores, stack
+from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.validation import Floats
 from bayescal.support.weighting import representatives
 
@@ -109,12 +110,8 @@ def left_out_of_mixture(
     log_odds: Floats, part_weight: Floats, lapse: Floats | None, base: float
 ) -> Floats:
     """Return the mixture's leave-one-out log-odds, (m,), from those of the parts, (parts, m)."""
-    mixed = [
-        special.logsumexp(special.log_expit(each), axis=0, b=part_weight[:, None])
-        for each in (log_odds, -log_odds)
-    ]
     rate = 0.0 if lapse is None else float(lapse.mean())
-    return with_lapses(mixed[0] - mixed[1], rate, base)
+    return with_lapses(log_odds_of_mixture(log_odds, part_weight), rate, base)
 
 
 def draw_lapse(

@@ -31,6 +31,7 @@ from bayescal.fitting.engines.program_functions import (
     compile_over_draws,
     compiled,
     symbolic,
+    symbolic_columns,
 )
 from bayescal.fitting.scores import BinaryScores
 from bayescal.inference.chains import INDEPENDENT
@@ -186,7 +187,8 @@ def try_out(
         name: value.get_value() for name, value in variables.items() if hasattr(value, "get_value")
     }
     arguments = {n: np.asarray(record.arguments[n]) for n in names if n not in variables}
-    score, columns = pt.vector("score"), _symbolic_columns(data)
+    score = pt.vector("score")
+    columns = symbolic_columns(None if data.covariates is None else data.covariates.columns)
     fixed = {name: pt.constant(value) for name, value in arguments.items()}
     klasses = (None,) if program.log_odds is not None else (0, 1)
     with blamed_on_program(program.file):
@@ -219,15 +221,6 @@ def _check_answers(program: ModelProgram, answers: list[NDArray[Any]], size: int
                 " scores where its model starts; look for logarithms and powers of negative"
                 " numbers, or give initvals."
             )
-
-
-def _symbolic_columns(data: BinaryScores) -> dict[str, Any] | None:
-    import pytensor.tensor as pt
-
-    if data.covariates is None:
-        return None
-    columns = data.covariates.columns
-    return {name: pt.vector(name, dtype=str(each.dtype)) for name, each in columns.items()}
 
 
 def _mode_group(mode: Mode, model: Any) -> dict[str, xr.Dataset]:

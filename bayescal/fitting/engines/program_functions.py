@@ -175,16 +175,23 @@ def over_draws(
     import pytensor.tensor as pt
 
     score = pt.vector("score")
-    further = {
-        name: pt.vector(name, dtype=str(each.dtype)) for name, each in (columns or {}).items()
-    }
+    further = symbolic_columns(columns)
     one = {
         name: pt.tensor(name, dtype=str(each.dtype), shape=each.shape[1:])
         for name, each in own.items()
     }
     fixed = {name: pt.constant(value) for name, value in constants.items()}
-    answer = symbolic(program, klass, score, further if columns is not None else None, one | fixed)
-    return compile_over_draws(answer, one, own, [score, *further.values()])
+    answer = symbolic(program, klass, score, further, one | fixed)
+    return compile_over_draws(answer, one, own, [score, *(further or {}).values()])
+
+
+def symbolic_columns(columns: Columns | None) -> dict[str, Any] | None:
+    """Return vectors of the names and types of columns, if there are any."""
+    import pytensor.tensor as pt
+
+    if columns is None:
+        return None
+    return {name: pt.vector(name, dtype=str(each.dtype)) for name, each in columns.items()}
 
 
 def symbolic(

@@ -160,7 +160,7 @@ def rows_of_classes(
 ) -> Iterator[Row]:
     """Yield the rows of a summary, class by class."""
     for klass, label, fit in zip(KLASS, labels, (fits.negative, fits.positive), strict=True):
-        own = {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
+        own = {name: mle_of(fit, name, value) for name, value in fit.parameters.items()}
         for name, mle in (_shape_of_fit(fits.family, fit) if mixed else own).items():
             draws = None if inferred is None else inferred[name].sel(klass=klass)
             yield (label, name), mle, draws
@@ -172,10 +172,11 @@ def _shape_of_fit(family: Family, fit: FamilyFit) -> dict[str, dict[str, Any]]:
     one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
     own = (*family.parameters[:2], family.parameters[-1])
     shapes = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
-    return {name: _mle(fit, parameter, value) for parameter, name, value in shapes}
+    return {name: mle_of(fit, parameter, value) for parameter, name, value in shapes}
 
 
-def _mle(fit: FamilyFit, parameter: str, value: float) -> dict[str, Any]:
+def mle_of(fit: FamilyFit, parameter: str, value: float) -> dict[str, Any]:
+    """Return a value of maximum likelihood, and the guard if it acts on the parameter."""
     return {
         "mle": value,
         "guard": fit.scale_floor.name if parameter in fit.scale_floor.acted else "",

@@ -26,7 +26,7 @@ from bayescal.fitting.engines.program import (
 )
 from bayescal.fitting.engines.program_functions import DENSITY, SHIPPED, ProgramFunctions
 from bayescal.fitting.parts.configured import CONFIGURED_PARTS, PROGRAM
-from bayescal.fitting.parts.densities import density_block
+from bayescal.fitting.parts.densities import density_block, mle_of
 from bayescal.fitting.parts.part import (
     DESCRIBED,
     FOLDER,
@@ -278,8 +278,7 @@ def _maximum_likelihood(fits: ClassFits | None, positive: bool, name: str) -> di
     fit = None if fits is None else (fits.positive if positive else fits.negative)
     if fit is None or name not in fit.parameters:
         return {"mle": np.nan, "guard": ""}
-    guard = fit.scale_floor.name if name in fit.scale_floor.acted else ""
-    return {"mle": fit.parameters[name], "guard": guard}
+    return mle_of(fit, name, fit.parameters[name])
 
 
 READER = ProgramPart()

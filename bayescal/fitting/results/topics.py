@@ -220,11 +220,10 @@ def part_groups(
 ) -> dict[str, xr.Dataset]:
     """Return the groups of a part: draws of topics and of an unseen one, and hyperparameters."""
     of_classes = _of_classes(posterior)
+    points = zip(hyperparameter_names(paths), np.moveaxis(posterior.population, -1, 0), strict=True)
     variables = {
         name: ((*of_classes, *DRAWS), values.reshape(*values.shape[:-1], *shape))
-        for name, values in zip(
-            hyperparameter_names(paths), np.moveaxis(posterior.population, -1, 0), strict=True
-        )
+        for name, values in points
     }
     if posterior.rates is not None:
         variables |= {
@@ -272,13 +271,8 @@ def read_population(groups: Groups, paths: PartPaths) -> TopicPosterior[Any]:
     """Return a part's population for further topics, without the fitted ones."""
     own, evidence = groups[paths.draws[2]], groups[paths.evidence].variables
     of_classes = ("klass",) * ("klass" in own.dims)
-    points = np.stack(
-        [
-            own.variables[name].transpose(*of_classes, *DRAWS).values
-            for name in hyperparameter_names(paths)
-        ],
-        axis=-1,
-    )
+    variables = (own.variables[name] for name in hyperparameter_names(paths))
+    points = np.stack([v.transpose(*of_classes, *DRAWS).values for v in variables], axis=-1)
     rates = None
     if RATE_NAMES[0] in own:
         rates = np.stack([own.variables[name].values.ravel() for name in RATE_NAMES])

@@ -286,6 +286,10 @@ class Fit(Generic[Parameters]):
 
     def __init__(self, parameters: Parameters, results: Results, classes: NDArray[Any]) -> None:
         self.parameters, self.results, self.classes = parameters, results, classes
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set attributes that derive from the results."""
 
     @classmethod
     def of_groups(cls, parameters: Parameters, groups: Groups, classes: NDArray[Any]) -> Self:

@@ -13,7 +13,7 @@ function drawFigures(container, topic) {
   if (several) makers.unshift((width) => probabilityFigure(topic, width));
   if (topic.test) makers.push((width) => reliabilityFigure(topic.test, width, ""));
   putFigures(container, makers, nameOf(topic));
-  if (!topic.test) container.append(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
+  if (!topic.test) container.append(element("p", { class: "absent" }, `No held-out scores were given${several ? " for this topic" : ""}.`));
 }
 
 // The curve on the first screen.

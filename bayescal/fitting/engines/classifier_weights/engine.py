@@ -265,12 +265,8 @@ def _weigh(proposals: Proposals) -> list[Sample]:
     """Return proposals of each problem, weighed by its own labels and by all others' labels."""
     beyond = _beyond_laplace(proposals)
     others = beyond.sum(axis=0) - beyond
-    return [
-        weighted(points, log_ratio + rest)
-        for points, log_ratio, rest in zip(
-            proposals.points, proposals.log_ratios, others, strict=True
-        )
-    ]
+    each = zip(proposals.points, proposals.log_ratios, others, strict=True)
+    return [weighted(points, log_ratio + rest) for points, log_ratio, rest in each]
 
 
 def _beyond_laplace(proposals: Proposals) -> Floats:

@@ -6,7 +6,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -79,7 +78,11 @@ def leave_one_out(
             own = None if weight is None else weight[index[mine]]
             log_probability[mine], k[mine] = _of_label(some, x[index[mine]], own, label)
     weights = np.ones(x.size) if weight is None else weight
-    again = partial(_fit, posterior, x, positive, prior, rng)
+    draws, pieces = posterior.intercept.size, posterior.pieces
+
+    def again(other: Floats) -> MonotonePosterior:
+        return draw_monotone(x, positive, other, prior, draws, rng, pieces=pieces)
+
     worst = np.argsort(-k)[:MOST_AGAIN]
     for j in worst[k[worst] > GOOD_K]:
         i = index[j]
@@ -92,7 +95,7 @@ def leave_one_out(
         sign = 1.0 if positive[i] else -1.0
         if importance is None:
             importance = again(weights).importance
-        proposed = _by_proposal(importance, posterior.pieces, x[[i]], sign, power, rng)
+        proposed = _by_proposal(importance, pieces, x[[i]], sign, power, rng)
         log_probability[j], k[j] = proposed
         if k[j] > WORST_K:
             others = again(rest)
@@ -100,19 +103,6 @@ def leave_one_out(
             log_probability[j] = special.logsumexp(log_p) - math.log(log_p.size)
             k[j] = others.pareto_k
     return LeaveOneOut(log_probability, k)
-
-
-def _fit(
-    posterior: MonotoneCurves,
-    x: Floats,
-    positive: NDArray[np.bool_],
-    prior: Prior,
-    rng: np.random.Generator,
-    weight: Floats,
-) -> MonotonePosterior:
-    """Return new draws for other weights of documents, with the same pieces and number."""
-    draws = posterior.intercept.size
-    return draw_monotone(x, positive, weight, prior, draws, rng, pieces=posterior.pieces)
 
 
 def _by_proposal(

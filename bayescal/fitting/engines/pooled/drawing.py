@@ -76,11 +76,7 @@ class Health(NamedTuple):
 
     def repeat(self, topics: int) -> Health:
         """Return the health of topics that share one posterior."""
-        return Health(
-            self.resolved.repeat(topics),
-            self.efficiency.repeat(topics),
-            self.pareto_k.repeat(topics),
-        )
+        return Health._make(each.repeat(topics) for each in self)
 
 
 def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] | None:
@@ -259,12 +255,8 @@ class TopicDraws:
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
         some = points[:: max(1, len(points) // MOST_POPULATIONS)]
-        return np.array(
-            [
-                float(_efficiency(weight / total[:, None]).mean())
-                for _, weight, total in self.weights(some)
-            ]
-        )
+        shares = (weight / total[:, None] for _, weight, total in self.weights(some))
+        return np.array([float(_efficiency(each).mean()) for each in shares])
 
 
 @dataclass(frozen=True)

@@ -413,12 +413,8 @@ def _sampled(
     rate_population = np.stack([documents * mean, documents * (1.0 - mean)])
     rate = rates_given(rate_population, np.zeros(topics), np.zeros(topics), rng)
     rate[seen] = posterior["prior"].transpose("topic", "sample").values
-    sides = np.stack(
-        [
-            np.stack([draw_unseen(points, family, rng) for _ in range(topics)], axis=1)
-            for points in population
-        ]
-    )
+    drawn = ([draw_unseen(points, family, rng) for _ in range(topics)] for points in population)
+    sides = np.stack([np.stack(of_class, axis=1) for of_class in drawn])
     for k, name in enumerate(SIDES):
         sides[:, k, seen] = posterior[name].transpose("klass", "topic", "sample").values
     new = [draw_unseen(points, family, rng) for points in population]
