@@ -158,6 +158,27 @@ def test_blocks_of_documents_add_up(one, monkeypatch):
     assert threshold_for_recall(score, draws, 0.7, rng=0) == whole
 
 
+@pytest.mark.parametrize("n", [300, 16_000])
+def test_documents_of_weight_0_count_as_left_out(one, n):
+    score, weight = np.linspace(-2.0, 4.0, n), np.arange(n)[::-1] % 3
+    kept, own = weight > 0, {"random_state": 0}
+    for table, wanted in (
+        (rates_by_topic, {"threshold": 3.0}),
+        (thresholds_by_topic, {"recall": 0.8}),
+    ):
+        every = table(one, score, sample_weight=weight, **wanted, **own)
+        pd.testing.assert_frame_equal(
+            every, table(one, score[kept], sample_weight=weight[kept], **wanted, **own)
+        )
+
+
+def test_precision_counts_no_documents_of_weight_0():
+    p = np.tile([0.1, 0.5, 0.9], (50, 1))
+    for at in (3.0, 2.0):
+        found = precision_at(at, [1.0, 2.0, 3.0], p, sample_weight=[3, 2, 0], of="population")
+        np.testing.assert_allclose(found.value, 0.5 if at == 2.0 else np.nan)
+
+
 def test_of_many_documents_thresholds_are_a_thousandth_apart():
     n = 50_000
     tried = _tried(np.arange(1, n + 1))

@@ -236,6 +236,12 @@ def test_devpav_that_depends_on_few_comparisons_has_no_interval(ratios):
     assert np.isfinite(found.cllr.upper)
 
 
+def test_classes_that_share_one_lr_have_no_extremes():
+    found = validate([1, 1, 1, 0, 0, 0], [0.0, 0.5, 0.9, 0.0, -0.5, -0.9])
+    assert found.extremes == 0.0
+    assert found.caveat == ""
+
+
 def test_infinite_ratios_are_said():
     found = validate([1, 1, 0, 0], [np.inf, -np.inf, -1.0, 0.0])
     assert found.cllr.value == np.inf

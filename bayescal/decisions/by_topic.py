@@ -314,6 +314,8 @@ def _collections(
     for topic, own in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
         counts = as_counts(sample_weight, len(own))
+        if counts is not None:
+            own, counts = own[counts > 0], counts[counts > 0]
         yield _collection(problems.answering(topic), topic, own, counts, prior, draws, rng), rng
 
 

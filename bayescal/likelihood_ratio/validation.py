@@ -288,6 +288,8 @@ def _extreme_share(compared: Comparisons) -> float:
     positive, negative = (compared.log10_lr[compared.positive == each] for each in (True, False))
     low, inner_low = np.quantile(positive, [0.0, MOST_MISLEADING])
     inner_high, high = np.quantile(negative, [1.0 - MOST_MISLEADING, 1.0])
+    if high == low:  # the classes share a single LR
+        return 0.0
     return float(1.0 - max(inner_high - inner_low, 0.0) / (high - low))
 
 
