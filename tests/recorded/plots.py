@@ -20,8 +20,9 @@ INSIDE = {"grid": np.array([0.02, 0.3, 0.5, 0.9, 0.97])}
 GETTERS = (
     *("alpha", "array", "color", "edgecolor", "facecolor", "fontsize", "hatch", "height", "label"),
     *("linestyle", "linewidth", "markersize", "markeredgewidth", "offsets", "path", "paths"),
-    *("position", "rotation", "segments", "size_inches", "texts", "width", "xdata", "xlim", "xy"),
-    *("xticklabels", "xticks", "ydata", "ylim", "yticklabels", "yticks", "zorder", "xscale"),
+    *("position", "rotation", "segments", "size_inches", "texts", "title", "width", "xdata", "xy"),
+    *("xlabel", "xlim", "xscale", "xticklabels", "xticks", "ydata", "ylabel", "ylim", "zorder"),
+    *("yscale", "yticklabels", "yticks"),
 )
 
 
@@ -34,8 +35,10 @@ def _fit(**options):
 def _plain(value):
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    text = value.get_text() if isinstance(value, Text) else value
-    return text.vertices if isinstance(text, Path) else text
+    value = value.get_text() if isinstance(value, Text) else value
+    if isinstance(value, str):
+        return f"{value} {len(value)}"  # so that another text differs
+    return value.vertices if isinstance(value, Path) else value
 
 
 def _drawn(*displays):
@@ -86,7 +89,7 @@ def ratios():
         _show("LikelihoodRatio", _fit(), *TEST, **GRID),
         _show("LikelihoodRatio", _fit(draws=15), grid=[-1.0, 4.0], ax=first.ax_),
         *(_show("Tippett", Y, lr, kind=kind, **sources, level=0.8) for kind in (1, 2)),
-        *(_show("Pav", Y, each) for each in (lr, infinite)),
+        *(_show("Pav", Y, each) for each in (lr + 4.0, infinite)),
         _show("CrossEntropy", Y, lr, log10_prior_odds=[-2.0, 0.0, 0.5, 1.0]),
         *(_show("Consistency", Y, lr, bins=bins, **sources, level=0.8) for bins in (None, 3)),
     )
@@ -111,7 +114,7 @@ def monitoring():
 
 
 def reliability():
-    kind, several, mean = "Reliability", GaussianNB().fit(VECTORS, LABELS), 0.2 + 0.3 * P
+    kind, mean = "Reliability", 0.2 + 0.3 * P
     test, given = (S[:40], LABELS[:40]), (LABELS, CLASSES)
     graded = OrdinalCalibrator(draws=20, random_state=0).fit(S, LABELS)
     first = _show(kind, _fit(), *TEST, level=0.8, name="one")
@@ -121,7 +124,8 @@ def reliability():
         _show(kind, _fit(), S, NAMES, pos_label="no", sample_weight=WEIGHT, counts=False),
         _show(kind, Y, mean, method="uniform", n_bins=5, inclusion=INCLUSION, band=None),
         _show(kind, NAMES, P, pos_label="yes", method="quantile", n_bins=4),
-        _show(kind, several, VECTORS, LABELS, pos_label=2),
+        _show(kind, GaussianNB().fit(VECTORS, LABELS), VECTORS, LABELS, pos_label=2),
+        _show(kind, GaussianNB().fit(VECTORS, NAMES), VECTORS, NAMES),
         _show("ClassReliability", *given, n_bins=4, level=0.8),
         _show("ClassReliability", graded, *test, n_bins=3, ax=plt.figure().subplots()),
         _show("Confusion", graded, *test),

@@ -12,11 +12,9 @@ from bayescal import ScoreCalibrator, TopicCalibrator, condense
 from bayescal.monitoring import audit
 from bayescal.report import write_report
 from bayescal.report.rendering import unpacked
-from bayescal.report.review import write_review_report
-from bayescal.sampling import estimate_recall, plan_sample
 from tests.recorded.metrics import WEIGHT, P, Y
 
-S, NAMES, TOPICS = np.round(P, 1) * 4.0 - 2.0, np.where(Y, "yes", "no"), np.arange(60) // 15
+S, NAMES = np.round(P, 1) * 4.0 - 2.0, np.where(Y, "yes", "no")
 ELSEWHERE = {"run", "hashes", "words", "versions"}
 COMMENTS, DATA = r'(?s)""".*?"""|(#|--)[^\n]*', r'id="data">(.*?)</script>'
 MARKUP = r"(?s)<(script|style).*?</\1>|<section id=.provenance.*|<[^>]*>"
@@ -30,36 +28,35 @@ def _read(path):
     shown = re.sub(MARKUP if is_page else COMMENTS, " ", text)
     if not is_page and path.suffix != ".json":
         return shown
-    found = json.loads(re.search(DATA, text)[1] if is_page else text, object_hook=_matrix)
+    found = json.loads(re.search(DATA, text)[1] if is_page else text, object_hook=_plain)
     return [shown if is_page else "", {k: each for k, each in found.items() if k not in ELSEWHERE}]
 
 
-def _matrix(each):
-    return unpacked(each).tolist() if "bytes" in each else each
+def _plain(each):
+    """Return a matrix, or a mapping with the lengths of short texts, so that others differ."""
+    if "bytes" in each:
+        return unpacked(each).tolist()
+    return each | {
+        k: f"{v} {len(v)}" for k, v in each.items() if isinstance(v, str) and len(v) < 20
+    }
 
 
-def _page(write, *given, **options):
+def _page(write, **options):
     """Return all numbers of a page."""
     with TemporaryDirectory() as folder:
-        page = write(Path(folder) / "page.html", *given, **options)
+        page = write(Path(folder) / "page.html", **options)
         return [_read(path) for path in (page, page.with_suffix(".numbers.json"))]
 
 
 def pages():
     fast = {"parts": "gaussian", "draws": 10, "random_state": 0}
-    fitted, topics = ScoreCalibrator(**fast).fit(S, NAMES), (S, Y, TOPICS)
-    report = TopicCalibrator(**fast).fit(*topics).report
+    fitted, report = (kind(**fast) for kind in (ScoreCalibrator, TopicCalibrator))
+    fitted, report = fitted.fit(S, NAMES), report.fit(S, Y, np.arange(60) // 15).report
     several = {"one": fitted, "other": ScoreCalibrator(inference="mle").fit(S, NAMES)}
     weighted = audit(Y, P, sample_weight=WEIGHT, noun="patient", draws=40, random_state=0)
-    group = {"groups": np.arange(60) // 2}
-    plan = plan_sample(S, 15, **group, threshold=0.5, random_state=0)
-    labels = np.where(np.isin(np.arange(60), plan.documents), Y, np.nan)
-    grouped = estimate_recall(S, labels, 0.5, design=plan, **group, of="groups")
     return {
-        "counts": _page(fitted.report, test=(S[:9], NAMES[:9]), collection=condense(S)),
+        "few": _page(fitted.report, test=(S[:9], NAMES[:9]), collection=condense(S)),
         "several": _page(lambda path: write_report(several, path, threshold=0.5, recall=0.7)),
-        "topics": _page(report, fitted=topics, test=tuple(each[20:] for each in topics)),
-        "density": _page(report, level=0.8),
+        "no documents": _page(report, level=0.8),
         "audit": _page(weighted.report),
-        "groups": _page(write_review_report, grouped, S, labels, plan, **group),
     }
