@@ -343,7 +343,7 @@ def test_collections_are_read_as_tables_and_arrays():
 
 
 def test_reports_of_classes_without_labels_ask_for_them():
-    assert _answer(None).state == "missing"
+    assert _answer(None, "classes").state == "missing"
     facts = _facts("classes", ["a", "b"], None)
     assert facts == {"Classes": "2", "Documents held out": "none given"}
 

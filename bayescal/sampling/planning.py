@@ -91,7 +91,7 @@ def plan_sample(
     values = validation.as_scores(scores)
     cut = design.as_threshold(threshold, needed=purpose == "precision")
     known = design.as_partial_labels(labels, values.size)
-    plans = as_plans(inclusion, values)
+    plans = as_plans(inclusion, values, "inclusion")
     units = SamplingUnits.of(values, known, groups)
     design.warn_of_direction(units.scores, units.labels)
     unlabelled = np.flatnonzero(np.isnan(units.labels))

@@ -267,13 +267,15 @@ def check_hash(name: str, own: str, scores: Floats) -> None:
         )
 
 
-def as_plans(plans: SamplePlan | Iterable[Any], scores: Floats) -> tuple[SamplePlan, ...]:
+def as_plans(
+    plans: SamplePlan | Iterable[Any], scores: Floats, name: str = "plans"
+) -> tuple[SamplePlan, ...]:
     """Return plans in the order of their rounds; raise ValueError if scores differ."""
     several = (plans,) if isinstance(plans, SamplePlan) else tuple(plans)
     for plan in several:
         if not isinstance(plan, SamplePlan):
             raise ValueError(
-                f"plans must be SamplePlan, as plan_sample and read_plan return, got"
+                f"{name} must be SamplePlan, as plan_sample and read_plan return, got"
                 f" {type(plan).__name__}."
             )
         check_hash(f"of round {plan.round}", plan.hash, scores)

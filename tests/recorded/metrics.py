@@ -83,7 +83,8 @@ def verdicts():
     return {
         name: [result, result.text, str(result)]
         for name, result in {
-            **_of_samples(verdict, Y, P),
+            "all": verdict(Y, P),
+            "weights": verdict(Y, P, sample_weight=WEIGHT),
             "draws": verdict(Y, P, draws=DRAWS, level=0.9),
             "clusters": verdict(Y, P, clusters=CLUSTERS),
             "few": verdict(Y[:9], P[:9]),
