@@ -31,8 +31,8 @@ def in_use():
     found = {"needed": [
         monitoring.labels_needed(P, slope_width=1, ratio_width=1, auc_width=0.1, prevalence=0.2),
         monitoring.estimate_prior(one, SCORES, draws=20, a=2.0, b=5.0, **own),
-        monitoring.estimate_shares(several, CLASSES + 0.02, random_state=0),
-        monitoring.labels_needed(P, saving_width=0.02, threshold=0.3, random_state=0)]}  # fmt: skip
+        monitoring.labels_needed(P, saving_width=1, error_width=0.1, threshold=0.5, random_state=0),
+        monitoring.estimate_shares(several, CLASSES + 0.02, random_state=0)]}  # fmt: skip
     own = {"reference": (SCORES, Y), "random_state": 0}
     for k, (source, both) in enumerate(((P, (CLUSTERS, CLUSTERS)), (one, None), (one, None))):
         watch = monitoring.DriftMonitor(one, draws=20 + k, alpha=0.2)
