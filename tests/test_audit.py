@@ -22,27 +22,28 @@ def documents(n=400, seed=0, truth=lambda z: z, mean=-1.0):
     return rng.random(n) < special.expit(truth(z)), special.expit(z)
 
 
+Y, P = documents(truth=lambda z: z - 0.6)
+
+
 def three(number):
     return [number.value, number.lower, number.upper]
 
 
 @pytest.fixture(scope="module")
 def found():
-    y, p = documents(truth=lambda z: z - 0.6)
-    return audit(y, p, threshold=0.2, random_state=0)
+    return audit(Y, P, threshold=0.2, random_state=0)
 
 
 def test_numbers_are_those_of_scikit_learn(found):
-    y, p = documents(truth=lambda z: z - 0.6)
     numbers = found.numbers
-    assert numbers["AUC"].value == pytest.approx(roc_auc_score(y, p))
-    assert numbers["Brier score"].value == pytest.approx(brier_score_loss(y, p))
-    assert numbers["log-loss in bits"].value == pytest.approx(log_loss(y, p) / np.log(2))
+    assert numbers["AUC"].value == pytest.approx(roc_auc_score(Y, P))
+    assert numbers["Brier score"].value == pytest.approx(brier_score_loss(Y, P))
+    assert numbers["log-loss in bits"].value == pytest.approx(log_loss(Y, P) / np.log(2))
     parts = [numbers[f"Brier score: {name}"].value for name in ("miscalibration", "uncertainty")]
     assert parts[0] - numbers["Brier score: discrimination"].value + parts[1] == pytest.approx(
         numbers["Brier score"].value
     )
-    assert numbers["observed / expected"].value == pytest.approx(y.sum() / p.sum())
+    assert numbers["observed / expected"].value == pytest.approx(Y.sum() / P.sum())
 
 
 def test_intercept_and_slope_are_those_of_logistic_regression_with_many_labels():
@@ -178,8 +179,7 @@ def test_intervals_of_a_designed_sample_have_its_effective_size():
         ("Brier score", mean, (mean - half, mean + half)),
         ("AUC", auc, (auc - z * np.sqrt(variance), auc + z * np.sqrt(variance))),
     ):
-        found = numbers[name]
-        assert [found.value, found.lower, found.upper] == pytest.approx([value, *ends]), name
+        assert three(numbers[name]) == pytest.approx([value, *ends]), name
     # Equal probabilities of inclusion are none.
     equal, plain = (
         audit(y, p, threshold=0.2, inclusion=chance, random_state=0)
@@ -319,8 +319,7 @@ def test_the_table_of_numbers(found):
     assert table.loc["AUC", "value"] == found.numbers["AUC"].value
     assert table.loc["probability of shift", "value"] == found.model_probability["shift"]
     assert isinstance(found, Audit)
-    y, p = documents(truth=lambda z: z - 0.6)
-    assert audit(y, p, threshold=0.2, random_state=0).to_frame().equals(table)
+    assert audit(Y, P, threshold=0.2, random_state=0).to_frame().equals(table)
 
 
 def test_the_whole_text(found):
@@ -332,8 +331,7 @@ def test_the_whole_text(found):
 
     shift = found.numbers["calibration in the large"].value
     kinds = [found.model_probability[kind] for kind in ("as is", "shift", "slope", "full")]
-    y, p = documents(truth=lambda z: z - 0.6)
-    needed = labels_needed(p, ratio_width=0.2, slope_width=0.2, level=0.9)
+    needed = labels_needed(P, ratio_width=0.2, slope_width=0.2, level=0.9)
     expected = [
         f"Subtract {-shift:.2f} from all log-odds (odds times {np.exp(shift):,.4g}): Recalibrator"
         " does so, as far as the labels support it.",
@@ -343,7 +341,7 @@ def test_the_whole_text(found):
             *kinds,
             f"The outcomes do not exclude shift and slope ({kinds[2]:.2f}), bent ({kinds[3]:.2f}).",
         ),
-        f"{y.sum():,} of 400 documents are positive (label 1) where {p.sum():,.4g} were expected:"
+        f"{Y.sum():,} of 400 documents are positive (label 1) where {P.sum():,.4g} were expected:"
         f" ratio {shown('observed / expected')} (90 % intervals).",
         f"Slope: {shown('slope')}; the interval includes 1.",
         f"Mean error (ICI): {shown('mean error (ICI)')}.",
@@ -363,8 +361,7 @@ def test_the_whole_text(found):
 
 
 def test_the_curve_spans_the_probabilities_evenly_in_log_odds(found):
-    _, p = documents(truth=lambda z: z - 0.6)
-    z = special.logit(p)
+    z = special.logit(P)
     at = special.logit(found.curve["probability"].values)
     np.testing.assert_allclose(at, np.linspace(z.min(), z.max(), 101))
     assert found.curve.attrs["level"] == 0.9

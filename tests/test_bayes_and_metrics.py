@@ -45,14 +45,10 @@ def test_both_classes_are_reported_where_one_is_certain():
     assert np.array_equal(far, given)
 
 
-@pytest.mark.parametrize(
-    ("positive", "total", "expected"), [(0, 0, 0.5), (3, 8, 0.4), (7, 7, 8 / 9)]
-)
-def test_class_prior_is_the_mean_of_a_beta_posterior(positive, total, expected):
+@pytest.mark.parametrize(("positive", "total"), [(0, 0), (3, 8), (7, 7)])
+def test_class_prior_is_the_mean_of_a_beta_posterior(positive, total):
+    expected = st.beta(1 + positive, 1 + total - positive).mean()
     assert class_prior(positive, total) == pytest.approx(expected)
-    assert class_prior(positive, total) == pytest.approx(
-        st.beta(1 + positive, 1 + total - positive).mean()
-    )
 
 
 def test_losses_are_those_of_scikit_learn():

@@ -274,8 +274,9 @@ class TestSeveralLabels:
         assert band.shape == (240, 4, 2)
         assert classifier.sample_proba(XL, 5).shape == (5, 240, 4)
         assert_array_equal(classifier.predict(XL), p > 0.5)
-        column = CalibratedClassifier(SVC, QUICK, cv=_folds(XL)).fit(XL, YL[:, 2])
-        column_again = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK, cv=_folds(XL))
+        folds = list(StratifiedKFold(5).split(XL, YL[:, 2]))
+        column = CalibratedClassifier(SVC, QUICK, cv=folds).fit(XL, YL[:, 2])
+        column_again = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK, cv=folds)
         together = column_again.fit(XL, YL).predict_proba(XL)[:, 2]
         # The same scores; draws differ by their seeds.
         assert_allclose(column.predict_proba(XL)[:, 1], together, atol=0.02)
@@ -325,12 +326,6 @@ class TestSeveralLabels:
     def test_lists_of_probabilities(self, base):
         classifier = CalibratedClassifier(base, QUICK).fit(XL, YL)
         assert np.isfinite(classifier.predict_log_proba(XL)).all()
-
-
-def _folds(features):
-    from sklearn.model_selection import KFold
-
-    return list(KFold(5).split(features))
 
 
 class TestScores:

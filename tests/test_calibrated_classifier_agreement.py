@@ -17,10 +17,6 @@ SVC = LinearSVC(random_state=0)
 X, Y = make_classification(240, n_informative=5, weights=[0.7], random_state=3)
 
 
-def calibrator_of(classifier):
-    return classifier.calibrated_classifiers_[0].calibrators[0]
-
-
 def test_the_positive_class_may_be_either():
     second = CalibratedClassifier(SVC, FAST, random_state=1).fit(X, Y)
     negative, positive = second.classes_
@@ -70,7 +66,8 @@ def test_scores_are_nan_where_no_fold_tested():
 
 def test_diagnostics_are_those_of_the_calibrators():
     one = CalibratedClassifier(SVC, FAST, random_state=1).fit(X, Y)
-    assert one.diagnostics_ == calibrator_of(one).diagnostics_
+    (calibrator,) = one.calibrated_classifiers_[0].calibrators
+    assert one.diagnostics_ == calibrator.diagnostics_
     folds = CalibratedClassifier(SVC, FAST, cv=2, ensemble=True, random_state=1).fit(X, Y)
     assert list(folds.diagnostics_) == ["fold 1", "fold 2"]
     with pytest.raises(AttributeError, match="no posterior"):

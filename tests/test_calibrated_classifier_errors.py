@@ -166,10 +166,6 @@ class TestEstimators:
             with pytest.raises(NotFittedError):
                 getattr(CalibratedClassifier(LinearSVC()), method)(X)
 
-    def test_ensemble_is_yes_or_no_or_auto(self):
-        for ensemble in ("yes", None, 1):
-            refuse("ensemble must be True, False or 'auto', got", ensemble=ensemble)
-
 
 class TestFolds:
     @pytest.mark.parametrize("ensemble", [True, False])

@@ -17,23 +17,20 @@ pytestmark = pytest.mark.filterwarnings(
 NAMES = ["ant", "bee", 'c"\\']
 
 
-def fit(classes=3, n=60, scores_are="scores", **options):
+def fit(classes=3, n=60, scores_are="scores", names=None):
     rng = np.random.default_rng(classes)
     scores = 4.0 * rng.normal(size=(n, classes))
     y = np.array([rng.choice(classes, p=each) for each in special.softmax(scores / 2, axis=1)])
     if scores_are == "probabilities":
         scores = special.softmax(scores, axis=1)
-    calibrator = MulticlassCalibrator(scores_are, draws=8, chains=2, random_state=0, **options)
-    return calibrator.fit(scores, y, classes=np.arange(classes))
+    names = np.arange(classes) if names is None else np.array(names)
+    calibrator = MulticlassCalibrator(scores_are, draws=8, chains=2, random_state=0)
+    return calibrator.fit(scores, names[y], classes=names)
 
 
 @pytest.fixture(scope="module")
 def three():
-    rng = np.random.default_rng(0)
-    scores = 4.0 * rng.normal(size=(60, 3))
-    y = np.array([rng.choice(3, p=each) for each in special.softmax(scores / 2, axis=1)])
-    calibrator = MulticlassCalibrator(draws=8, chains=2, random_state=0)
-    return calibrator.fit(scores, np.array(NAMES)[y], classes=NAMES)
+    return fit(names=NAMES)
 
 
 @pytest.fixture(scope="module")

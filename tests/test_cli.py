@@ -27,9 +27,6 @@ GROUPS = ("ranking", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 
 
-# Help, version, start
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_teaches_with_an_example(command):
     text = run(command, "--help").stdout
@@ -64,9 +61,6 @@ def test_nothing_heavy_is_imported_for_help(arguments):
     assert "predict" in done.stdout or "--family" in done.stdout
 
 
-# models
-
-
 def test_models_lists_every_program():
     text = run("models").stdout
     for name in programs.available():
@@ -79,9 +73,6 @@ def test_models_lists_every_program():
 @pytest.mark.parametrize("name", programs.available())
 def test_models_prints_the_source_as_it_is(name):
     assert run("models", name).stdout == programs.load(name).path.read_text(encoding="utf-8")
-
-
-# Real sampling
 
 
 @pytest.mark.slow

@@ -12,22 +12,8 @@ import bayescal
 from bayescal.fitting.scores import BinaryScores
 from bayescal.report.held_out import MOST_CELLS, predict
 from tests.cli_tools import make_frame, run, summary_of, write
+from tests.test_own_programs import GROUPS
 
-SITES = """
-    import pymc as pm
-
-    def model(score, label, *, covariates, coords):
-        with pm.Model(coords=coords) as program:
-            slope = pm.Normal("slope", 0, 2)
-            length = pm.Normal("length", 0, 2)
-            at_site = pm.Normal("at_site", 0, 2, dims="site")
-            logit = log_odds(score, covariates, slope, length, at_site)
-            pm.Bernoulli("label", logit_p=logit, observed=label)
-        return program
-
-    def log_odds(score, covariates, slope, length, at_site):
-        return slope * score + length * covariates["length"] + at_site[covariates["site"]]
-"""
 COLUMNS = ("--covariate-columns", "length,site", "--draws", 100, "--chains", 2)
 
 
@@ -54,7 +40,7 @@ def folder(monkeypatch, tmp_path):
     """Work in a folder with the program, scores to fit and new ones, without a sampler."""
     monkeypatch.setattr("bayescal.fitting.engines.program.draw_posterior", scattered)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(textwrap.dedent(SITES))
+    (tmp_path / "mine.py").write_text(textwrap.dedent(GROUPS))
     write(documents(40), tmp_path / "scores.csv")
     write(documents(12, seed=1), tmp_path / "new.csv")
     return tmp_path
@@ -104,7 +90,7 @@ def test_columns_reach_the_probabilities_of_fit_and_predict(folder):
 @pytest.mark.slow
 def test_predict_says_which_sites_were_not_fitted(folder):
     group = "def new_group(rng, slope):\n    return {'at_site': rng.normal(0, 2, slope.shape)}\n"
-    (folder / "mine.py").write_text(textwrap.dedent(SITES) + "\n" + group)
+    (folder / "mine.py").write_text(textwrap.dedent(GROUPS) + "\n" + group)
     fit("--out", "out")
     frame = pd.read_csv("new.csv").assign(site=["bern", *["oslo"] * 11])
     frame.to_csv("bern.csv", index=False)

@@ -46,8 +46,6 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-# Calls
-
 CALLS = [
     ("refit", "No such command 'refit'"),
     ("fit scores.csv --scores x", "No such option: --scores"),
@@ -144,8 +142,6 @@ def test_wrong_calls(call, message, work):
     assert_refused(run(*call.split()), message, work, before)
 
 
-# Files
-
 CELL = "column '{}' of bad.csv must hold .*in every row, got {} in row {} of the file "
 WEIGHED = "score,label,weight\n1,0,{}\n2,0,{}\n3,1,{}\n"
 FILES = [
@@ -229,18 +225,6 @@ def test_parquet_is_checked_too(work):
     assert_refused(run("fit", "none.parquet"), "only one class.*got only 'no'", work, before)
 
 
-# Calibrators
-
-
-@pytest.fixture
-def fitted(work):
-    for arguments in ((), ("--topic-column", "topic")):
-        out = "topics" if arguments else "single"
-        result = run("fit", "scores.csv", "--inference", "mle", "--out", out, *arguments)
-        assert result.exit_code == 0, result.output
-    return work
-
-
 PREDICTIONS = [
     ("topics scores.csv", "topics holds many topics: name.*--topic-column"),
     ("single scores.csv --topic-column topic", "--topic-column needs a folder"),
@@ -252,16 +236,16 @@ PREDICTIONS = [
 ]
 
 
-def test_wrong_predictions(fitted):
-    (fitted / "new.csv").write_text("score,topic\n1,a\n2,z\n")
-    (fitted / "again.csv").write_text("score,probability\n1,0.5\n")
-    (fitted / "folder.csv").mkdir()
-    before = snapshot(fitted)
+def test_wrong_predictions(work):
+    for out, arguments in (("single", ()), ("topics", ("--topic-column", "topic"))):
+        result = run("fit", "scores.csv", "--inference", "mle", "--out", out, *arguments)
+        assert result.exit_code == 0, result.output
+    (work / "new.csv").write_text("score,topic\n1,a\n2,z\n")
+    (work / "again.csv").write_text("score,probability\n1,0.5\n")
+    (work / "folder.csv").mkdir()
+    before = snapshot(work)
     for call, message in PREDICTIONS:
-        assert_refused(run("predict", *call.split()), message, fitted, before)
-
-
-# Failures on the way
+        assert_refused(run("predict", *call.split()), message, work, before)
 
 
 @pytest.mark.parametrize("existing", [True, False])

@@ -198,9 +198,6 @@ def test_per_cent_signs_are_read_where_every_number_has_one(decimal, tmp_path):
     np.testing.assert_allclose(read(tmp_path / "out/probabilities.csv")["score"], share)
 
 
-# Spreadsheets
-
-
 def sheets(book, **frames):
     """Write a spreadsheet with these sheets."""
     with pd.ExcelWriter(book) as writer:

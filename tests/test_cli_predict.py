@@ -10,8 +10,6 @@ from bayescal.fitting.curves import curves
 from bayescal.metrics import losses
 from tests.cli_tools import MLE, NUTS, fitted, make_frame, read, run, summary_of, write
 
-# predict
-
 
 @pytest.mark.slow
 def test_predict_equals_what_fit_wrote(scores, fake_nuts, tmp_path):
@@ -141,8 +139,6 @@ def test_blocks_of_a_file_have_one_format_of_numbers(scores, tmp_path, monkeypat
     new.write_text("document;score\na;50%\nb;30%\nc;60\nd;70%\n")
     assert "got '60' in row 4" in " ".join(run(*call, code=2).stderr.split())
 
-
-# fit --holdout
 
 HOLDOUT = ("fit", "--holdout", 0.3)
 

@@ -60,6 +60,14 @@ def fill(path, positive, words=("no", "yes")):
     frame.to_csv(path, index=False)
 
 
+def reviewed(folder, *names):
+    """Return the scores, the labels of some rounds, and their plans."""
+    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
+    plans = [read_plan(folder / f"{name}.plan.csv", scores) for name in names]
+    drawn = np.isin(np.arange(scores.size), np.concatenate([plan.documents for plan in plans]))
+    return scores, np.where(drawn, np.load(folder / "truth.npy"), np.nan), plans
+
+
 def rounds(folder):
     return ("--labels", folder / "one.csv", "--labels", folder / "two.csv")
 
@@ -77,12 +85,8 @@ def test_recall_is_that_of_the_functions(folder, tmp_path):
     path = folder / "scores.csv"
     report = tmp_path / "recall.html"
     out = run("recall", path, *rounds(folder), "--at-score", 1.5, "--report", report).output
-    scores = pd.read_csv(path)["score"]
-    plans = [read_plan(folder / f"{name}.plan.csv", scores) for name in ("one", "two")]
+    scores, labels, plans = reviewed(folder, "one", "two")
     assert [plan.round for plan in plans] == [1, 2]
-    labels = np.full(scores.size, np.nan)
-    for plan in plans:
-        labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
     expected = estimate_recall(scores, labels, 1.5, design=plans)
     for limits in (expected.design_based, expected.robust):
         assert percent(limits.lower, 1) in out
@@ -111,11 +115,7 @@ def test_recall_states_what_it_allows_for(folder, tmp_path):
     asked = ("recall", path, *rounds(folder), "--at-score", 1.5)
     options = ("--simultaneous", "--reviewer-error", 0.1, 0.001, "--hidden", "learned")
     out = run(*asked, *options, "--in-sample", "--report", report).output
-    scores = pd.read_csv(path)["score"]
-    plans = [read_plan(folder / f"{name}.plan.csv", scores) for name in ("one", "two")]
-    labels = np.full(scores.size, np.nan)
-    for plan in plans:
-        labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
+    scores, labels, plans = reviewed(folder, "one", "two")
     expected = estimate_recall(
         scores,
         labels,
@@ -172,10 +172,7 @@ def test_two_reviewers_give_labels_and_their_error(folder, tmp_path):
 
 
 def test_a_report_of_inclusion_probabilities_lists_their_strata(folder, tmp_path):
-    scores = pd.read_csv(folder / "scores.csv")["score"].to_numpy()
-    plan = read_plan(folder / "one.plan.csv", scores)
-    labels = np.full(scores.size, np.nan)
-    labels[plan.documents] = np.load(folder / "truth.npy")[plan.documents]
+    scores, labels, (plan,) = reviewed(folder, "one")
     result = estimate_recall(scores, labels, 1.5, design=plan.inclusion, hidden=0)
     page = write_review_report(tmp_path / "r.html", result, scores, labels, plan.inclusion)
     text = page.read_text()

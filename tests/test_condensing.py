@@ -41,12 +41,6 @@ def lazy(rows):
     return [da.from_array(each, chunks=23_000) for each in rows]
 
 
-@pytest.fixture(scope="module")
-def fitted(rows):
-    scores, y, _ = rows
-    return ScoreCalibrator("gaussian", draws=100, random_state=0).fit(scores[:2000], y[:2000])
-
-
 @pytest.mark.parametrize("cells", [1000, 1 << 17])
 def test_counts_keep_the_sums_of_each_label(rows, lazy, cells):
     scores, y, _ = rows
@@ -163,8 +157,10 @@ def test_what_counts_cannot_hold_is_refused_by_name(lazy):
         metrics.log_loss(y, np.zeros(N))
 
 
-def test_decisions_of_a_collection_are_those_of_its_rows(rows, lazy, fitted):
-    scores, many = rows[0], lazy[0]
+def test_decisions_of_a_collection_are_those_of_its_rows(rows, lazy):
+    (scores, y, _), many = rows, lazy[0]
+    fitted = ScoreCalibrator("gaussian", draws=100, random_state=0)
+    fitted.fit(scores[:2000], y[:2000])
     cells = condense(many)
     weight = {"sample_weight": cells.counts}
     draws = fitted.sample_proba(cells.scores, 60, random_state=0)

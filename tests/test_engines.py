@@ -116,13 +116,10 @@ class TestBuildModel:
         with pytest.raises(ValueError, match=r"hyperparameters of program 'laplace'.*'slope'"):
             build_model(programs.load("laplace"), BinaryScores(SCORE, POSITIVE), {"slope": 1.0})
 
-    @pytest.mark.parametrize(
-        ("body", "message"), [("return 3", "must return a pymc.Model, got int")]
-    )
-    def test_models_that_are_none(self, tmp_path, body, message):
+    def test_models_that_are_none(self, tmp_path):
         path = tmp_path / "mine.py"
-        path.write_text(f"import pymc as pm\ndef model(score, label):\n    {body}\n")
-        with pytest.raises(ValueError, match=message):
+        path.write_text("import pymc as pm\ndef model(score, label):\n    return 3\n")
+        with pytest.raises(ValueError, match=r"must return a pymc.Model, got int"):
             build_model(programs.load(path), BinaryScores(SCORE, POSITIVE))
 
 

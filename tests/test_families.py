@@ -42,10 +42,6 @@ def call(row, function, *x, **options):
     return getattr(FAMILIES[row.family], function)(*x, *row.parameters, **options)
 
 
-def both_tails(row, x):
-    return float(call(row, "logcdf", x)), float(call(row, "logsf", x))
-
-
 def side_integrals(row, power):
     """Yield the integrals of x^power times the density, left and right of a mode at 0."""
 
@@ -187,7 +183,8 @@ def test_tails_beside_a_side_of_almost_no_width(name):
     for row in (Row(name, "", 0.0, 1e-20, 1.0), Row(name, "", 0.0, 1.0, 1e-20)):
         for x in row.at(Z[np.abs(Z) < 50.0]).tolist():
             exact = exact_log_tails(row, x)
-            assert both_tails(row, x) == pytest.approx(exact, rel=2e-15, abs=2e-15)
+            found = call(row, "logcdf", x), call(row, "logsf", x)
+            assert found == pytest.approx(exact, rel=2e-15, abs=2e-15)
     # Just inside the wide side: what a share of nearly one lacks is tiny, with all its digits.
     step = np.logspace(-14, -1, 14)
     for narrow in (1e-12, 1e-6):
@@ -309,16 +306,10 @@ def test_closed_form_is_what_a_grid_shows():
     assert 40 < claimed.sum() < 1460
 
 
-@pytest.fixture(scope="module")
-def data():
+def test_the_probability_of_monotone_log_odds_is_the_share_of_such_curves():
     rng = np.random.default_rng(10)
     scores = np.concatenate([rng.gumbel(-2, 1, 60), rng.gumbel(1, 1.5, 6)])
-    return scores, np.arange(66) >= 60
-
-
-def test_the_probability_of_monotone_log_odds_is_the_share_of_such_curves(data):
-    scores, positive = data
-    free = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(scores, positive)
+    free = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(scores, np.arange(66) >= 60)
     x = np.linspace(scores.min() - 20, scores.max() + 20, 1501)
     falls = np.diff(free.sample_proba(x, 1000, 0), axis=1).min(axis=1) < -1e-12
     assert 0.05 < falls.mean() < 0.95

@@ -152,9 +152,6 @@ def test_files_of_other_estimators_are_refused(tmp_path):
                     estimator.load(path)
 
 
-# Pictures
-
-
 def test_figures_are_saved_with_options_of_matplotlib(tmp_path):
     display = LogOddsDisplay.from_estimator(small_fits.one())
     size = display.figure_.get_size_inches()

@@ -51,10 +51,6 @@ def of_scores(display):
     return lambda **flag: display.from_estimator(QUICK, S, Y, ax=Figure().subplots(), **flag)
 
 
-def decision(**flag):
-    return plots.DecisionDisplay.from_estimator(QUICK, ax=Figure().subplots(), **flag)
-
-
 def drift(**flag):
     monitor = monitoring.DriftMonitor(QUICK, draws=5).update(S, Y)
     return plots.DriftDisplay.from_estimator(monitor, ax=Figure().subplots(), **flag)
@@ -120,7 +116,7 @@ CASES = {
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
     "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
     "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),
-    "DecisionDisplay": (decision, ["legend"]),
+    "DecisionDisplay": (shown(plots.DecisionDisplay), ["legend"]),
     "DriftDisplay": (drift, ["legend"]),
     "RankingDisplay": (ranked, ["legend"]),
     "CalibrationCurveDisplay": (audited(plots.CalibrationCurveDisplay), ["legend"]),

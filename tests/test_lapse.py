@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-import bayescal
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.calibrators import leave_one_out
 from bayescal.fitting.engines.combination import LAPSE_PRIOR, draw_lapse, with_lapses
@@ -164,12 +163,6 @@ def test_leaving_one_out_knows_of_lapses(default, without):
     )
     by_draws = np.log(len(seen)) - special.logsumexp(-seen, axis=0)
     np.testing.assert_allclose(by_draws, own, atol=0.08)
-
-
-def test_files_keep_lapses(default, tmp_path):
-    again = bayescal.load(default.save(tmp_path / "lapses.nc"))
-    np.testing.assert_array_equal(again.lapse_, default.lapse_)
-    np.testing.assert_array_equal(again.predict_interval(NEW), default.predict_interval(NEW))
 
 
 @pytest.mark.slow

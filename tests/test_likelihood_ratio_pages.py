@@ -266,8 +266,6 @@ def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
     assert high - 0.1 * reach < shown.max() < high
     with pytest.raises(ValueError, match="likelihood_ratio=True needs test"):
         write_report(calibrator, asked, likelihood_ratio=True)
-    with pytest.raises(ValueError, match="likelihood_ratio must be True or False"):
-        write_report(calibrator, asked, test=test, likelihood_ratio=1)
 
 
 @pytest.mark.docs

@@ -76,7 +76,7 @@ def test_a_flipped_bit_is_named_before_the_file_is_parsed(made_by, tmp_path, sav
         with pytest.raises(ValueError, match=r"damaged\.nc"):
             read(path)
     path.write_bytes(whole[:343] + bytes(64) + whole[407:])
-    with pytest.raises(ValueError, match=r"do not match its checksum"):
+    with pytest.raises(ValueError, match=r"is damaged: its contents do not match its checksum"):
         read(path)
 
 

@@ -37,6 +37,7 @@ LABEL = RNG.random(60) < 0.4
 SCORE = RNG.standard_t(4, 60) + 1.5 * LABEL
 COLUMN = RNG.normal(size=60)
 SITE = np.where(RNG.random(60) < 0.5, "paris", "oslo")
+COLUMNS = {"length": COLUMN, "site": SITE}
 
 LOGISTIC = """
     import pymc as pm
@@ -111,6 +112,11 @@ def draws_of_prior(monkeypatch):
 def fitted(parts, inference="auto", **columns):
     calibrator = ScoreCalibrator(parts, inference, draws=200, chains=2, random_state=0)
     return calibrator.fit(SCORE, LABEL, **columns)
+
+
+@pytest.fixture
+def grouped(write, draws_of_prior):
+    return fitted(Program(write(GROUPS)), covariates=COLUMNS)
 
 
 LOADED = [programs.load(name) for name in programs.available()]
@@ -398,45 +404,40 @@ def test_densities_are_equal_if_their_parameters_are():
     assert arrays[0] != Density("Gumbel", beta=[0.5, 2.0])
 
 
-def test_covariates_reach_the_model_and_the_log_odds(write, draws_of_prior, tmp_path):
-    frame = {"length": COLUMN, "site": SITE}
-    calibrator = fitted(Program(write(GROUPS)), covariates=frame)
-    posterior = calibrator.posterior_["posterior"]
+def test_covariates_reach_the_model_and_the_log_odds(grouped, tmp_path):
+    posterior = grouped.posterior_["posterior"]
     assert posterior["at_site"].coords["site"].values.tolist() == ["oslo", "paris"]
     one = {"length": [2.0], "site": ["paris"]}
     draws = {n: posterior[n].values.reshape(400, -1)[:, -1] for n in ("slope", "length", "at_site")}
     log_odds = 0.7 * draws["slope"] + 2.0 * draws["length"] + draws["at_site"]
     expected = 1 / (1 + np.exp(-log_odds))
-    np.testing.assert_allclose(calibrator.sample_proba([0.7], covariates=one)[:, 0], expected)
+    np.testing.assert_allclose(grouped.sample_proba([0.7], covariates=one)[:, 0], expected)
     many = {name: np.repeat(value, 3000) for name, value in one.items()}
-    got = calibrator.predict_proba(np.full(3000, 0.7), covariates=many)[:, 1]
+    got = grouped.predict_proba(np.full(3000, 0.7), covariates=many)[:, 1]
     np.testing.assert_allclose(got, expected.mean())
-    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
+    again = bayescal.load(grouped.save(tmp_path / "mine.nc"))
     assert np.array_equal(
         again.predict_interval([0.7], covariates=one),
-        calibrator.predict_interval([0.7], covariates=one),
+        grouped.predict_interval([0.7], covariates=one),
     )
 
 
-def test_reliability_is_of_the_documents(write, draws_of_prior):
-    columns = {"length": COLUMN, "site": SITE}
-    calibrator = fitted(Program(write(GROUPS)), covariates=columns)
-    p = calibrator.predict_proba(SCORE, covariates=columns)[:, 1]
+def test_reliability_is_of_the_documents(grouped):
+    p = grouped.predict_proba(SCORE, covariates=COLUMNS)[:, 1]
     shown = ReliabilityDisplay.from_estimator(
-        calibrator, SCORE, LABEL, covariates=columns, ax=Figure().subplots()
+        grouped, SCORE, LABEL, covariates=COLUMNS, ax=Figure().subplots()
     )
     expected = ReliabilityDisplay.from_predictions(LABEL, p, ax=Figure().subplots())
     np.testing.assert_allclose(shown.data["prob_pred"], expected.data["prob_pred"])
     with pytest.raises(ValueError, match="takes covariates length, site: pass covariates="):
-        ReliabilityDisplay.from_estimator(calibrator, SCORE, LABEL)
+        ReliabilityDisplay.from_estimator(grouped, SCORE, LABEL)
 
 
-def test_what_has_one_curve_is_refused_with_covariates(write, draws_of_prior, tmp_path):
-    calibrator = fitted(Program(write(GROUPS)), covariates={"length": COLUMN, "site": SITE})
+def test_what_has_one_curve_is_refused_with_covariates(grouped, tmp_path):
     with pytest.raises(ValueError, match="a report has one curve, and this model takes covariates"):
-        calibrator.report(tmp_path / "report.html")
+        grouped.report(tmp_path / "report.html")
     with pytest.raises(ValueError, match="an exported file has one curve"):
-        calibrator.export(tmp_path / "curve.py")
+        grouped.export(tmp_path / "curve.py")
     assert not list(tmp_path.glob("[rc]*"))
 
 
@@ -459,7 +460,7 @@ def with_new_group(write, text=NEW_GROUP):
 
 
 def test_a_group_that_was_not_fitted_is_drawn_from_the_population(write, draws_of_prior, tmp_path):
-    calibrator = fitted(with_new_group(write), covariates={"length": COLUMN, "site": SITE})
+    calibrator = fitted(with_new_group(write), covariates=COLUMNS)
     columns = {"length": [0.0, 0.0, 0.0, 0.0], "site": ["rome", "oslo", "bern", "rome"]}
     got = calibrator.sample_proba(np.full(4, 0.7), covariates=columns)
     posterior = calibrator.posterior_["posterior"]
@@ -492,13 +493,13 @@ def test_a_group_that_was_not_fitted_is_drawn_from_the_population(write, draws_o
 )
 def test_a_new_group_has_the_shapes_of_the_draws(text, message, write, draws_of_prior):
     program = with_new_group(write, textwrap.indent(f"\n{text}\n", "    "))
-    calibrator = fitted(program, covariates={"length": COLUMN, "site": SITE})
+    calibrator = fitted(program, covariates=COLUMNS)
     with pytest.raises(ValueError, match=message):
         calibrator.predict_proba([0.0], covariates={"length": [0.0], "site": ["rome"]})
 
 
 def test_a_mode_has_no_new_groups(write):
-    calibrator = fitted(with_new_group(write), "map", covariates={"length": COLUMN, "site": SITE})
+    calibrator = fitted(with_new_group(write), "map", covariates=COLUMNS)
     with pytest.raises(ValueError, match="'rome', which was not fitted"):
         calibrator.predict_proba([0.0], covariates={"length": [0.0], "site": ["rome"]})
 
@@ -550,10 +551,9 @@ def test_the_mode_stands_beside_maximum_likelihood_and_the_posterior():
         ([1.0], "must be a DataFrame or a dict of columns"),
     ],
 )
-def test_columns_that_are_none(columns, message, write, draws_of_prior):
-    calibrator = fitted(Program(write(GROUPS)), covariates={"length": COLUMN, "site": SITE})
+def test_columns_that_are_none(columns, message, grouped):
     with pytest.raises(ValueError, match=message):
-        calibrator.predict_proba([0.0], covariates=columns)
+        grouped.predict_proba([0.0], covariates=columns)
 
 
 def test_programs_say_whether_they_take_covariates(write):
@@ -563,12 +563,9 @@ def test_programs_say_whether_they_take_covariates(write):
         fitted(Program(write(LOGISTIC)), covariates={"length": COLUMN})
     with pytest.raises(ValueError, match="covariates are for a Program alone"):
         fitted("gaussian", covariates={"length": COLUMN})
-    for columns in ({"length": COLUMN, "site": SITE}, None):
+    for columns in (COLUMNS, None):
         with pytest.raises(ValueError, match="'mine' takes covariates: fit it alone"):
             fitted(["densities", Program(write(GROUPS))], covariates=columns)
-
-
-# What is wrong with a program
 
 
 SLOPE, ANSWER = 'slope = pm.Normal("slope", 0, 2)', "return intercept + slope * score"
@@ -701,13 +698,10 @@ def test_elements_of_a_variable_are_named_by_their_places():
         coords={"klass": ["negative", "positive"], "k": [0, 1, 2]},
     )
     found = dict(_elements(values))
-    assert list(found) == [
-        f"[{klass}, {k}]" for klass in ("negative", "positive") for k in range(3)
-    ]
-    for klass in ("negative", "positive"):
-        for k in range(3):
-            own = values.sel(klass=klass, k=k)
-            np.testing.assert_array_equal(found[f"[{klass}, {k}]"].values, own.values)
+    places = [(klass, k) for klass in ("negative", "positive") for k in range(3)]
+    assert list(found) == [f"[{klass}, {k}]" for klass, k in places]
+    for own, (klass, k) in zip(found.values(), places, strict=True):
+        np.testing.assert_array_equal(own.values, values.sel(klass=klass, k=k).values)
     assert list(dict(_elements(values[..., 0, 0]))) == [""]
 
 

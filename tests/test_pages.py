@@ -223,9 +223,6 @@ def test_an_output_that_differs_is_found():
     assert differing(blocks) == [("c", "6\n")]
 
 
-# Pages name all that they are about.
-
-
 def test_the_pages_on_decisions_and_audits_name_all_there_is():
     from bayescal import calibrators, decisions, monitoring
 

@@ -4,8 +4,6 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
 import bayescal
 
 PACKAGE = Path(bayescal.__file__).parent
@@ -136,21 +134,16 @@ def _parameters(found):
     return node.name, positional, [each.arg for each in node.args.kwonlyargs]
 
 
-@pytest.fixture(scope="module")
-def calls():
-    return list(Package().calls())
-
-
 def _open(call):
     """Return whether a call unpacks arguments, whose names are not to be seen."""
     starred = any(isinstance(each, ast.Starred) for each in call.args)
     return starred or any(each.arg is None for each in call.keywords)
 
 
-def test_what_a_function_takes_it_hands_on(calls):
+def test_what_a_function_takes_it_hands_on():
     """Where caller and called have a parameter of one name, the call says something of it."""
     seen, dropped = 0, set()
-    for call, caller, name, positional, others in calls:
+    for call, caller, name, positional, others in Package().calls():
         if not _open(call):
             arguments = caller.args
             own = {n.arg for n in arguments.posonlyargs + arguments.args + arguments.kwonlyargs}

@@ -217,8 +217,6 @@ def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
 
 # Displays of densities and learning curves: the numbers behind them
 
-FAST = {"draws": 250, "random_state": 0}
-
 
 def scores_and_labels(seed, size=200):
     rng = np.random.default_rng(seed)
@@ -233,7 +231,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def gaussian(data):
-    return ScoreCalibrator("gaussian", **FAST).fit(*data)
+    return ScoreCalibrator("gaussian", draws=250, random_state=0).fit(*data)
 
 
 def test_densities_are_the_calibrator_s(gaussian, ax):

@@ -72,18 +72,20 @@ def test_a_name_is_bound_to_its_log_density(name):
             point["squared_width"] = point.pop("width")
         if FAMILIES[name].symmetric:
             del point["left_share"]
-        values = {
-            model.rvs_to_values[rv].name: to_value(model, rv, point[rv.name])
-            for rv in model.free_RVs
-        }
         expected = reference_log_density(name, point, centre, spread)
         # pytensor takes the logarithm of a constant such as 2.0 in single precision.
-        assert float(log_density(values)) == pytest.approx(expected, abs=1e-7)
+        found = float(log_density(seen_by_the_sampler(model, point)))
+        assert found == pytest.approx(expected, abs=1e-7)
 
 
-def to_value(model, rv, value):
-    transform = model.rvs_to_transforms[rv]
-    return value_of(transform.forward(np.asarray(value), *rv.owner.inputs))
+def seen_by_the_sampler(model, point):
+    """Return the transformed values of a program's free variables at a point."""
+    return {
+        model.rvs_to_values[rv].name: value_of(
+            model.rvs_to_transforms[rv].forward(np.asarray(point[rv.name]), *rv.owner.inputs)
+        )
+        for rv in model.free_RVs
+    }
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

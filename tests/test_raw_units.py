@@ -36,12 +36,6 @@ def fitted():
     }
 
 
-@pytest.fixture(scope="module")
-def topics():
-    names = np.tile(["corn", "earn", "grain"], 20)
-    return TopicCalibrator(draws=100, chains=2, random_state=0).fit(SCORES, POSITIVE, names)
-
-
 @pytest.mark.parametrize("name", MIXED)
 def test_modes_are_where_the_draws_densities_of_raw_scores_are_largest(fitted, name):
     posterior = fitted[name].posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
@@ -120,7 +114,9 @@ def test_recalibrated_log_odds_are_those_of_what_the_densities_say(fitted):
 
 
 @pytest.mark.slow
-def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted, topics):
+def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted):
+    topics = TopicCalibrator(draws=100, chains=2, random_state=0)
+    topics.fit(SCORES, POSITIVE, np.tile(["corn", "earn", "grain"], 20))
     trees = [*(each.posterior_ for each in fitted.values()), topics.posterior_]
     for tree in trees:
         for name, node in flat(tree).items():

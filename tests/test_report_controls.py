@@ -115,9 +115,6 @@ def test_regions_and_thresholds_are_those_of_the_curve_at_any_cost(chromium, whi
             assert page.inner_text("#threshold-band") == ("no band" if which == "bumpy" else band)
 
 
-# Texts and tables of the one that is shown
-
-
 @pytest.mark.parametrize("which", ["one_report", "topics_report"])
 def test_texts_and_tables_are_those_of_the_topic(chromium, which, request):
     path = request.getfixturevalue(which)
@@ -190,9 +187,6 @@ def check_tables(page, topic, words, level):
                     assert cell == value
                 else:
                     assert cell == "" if value is None else float(cell) == value
-
-
-# Tables of all topics
 
 
 CELLS = """(table) => [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => ({

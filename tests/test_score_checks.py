@@ -40,9 +40,6 @@ def test_one_score_beyond_probabilities_is_read_as_the_nearest():
     assert special.expit(found[1]) > 0.99
 
 
-# What scores say of their direction
-
-
 def test_direction_is_that_of_mann_and_whitney_with_ties_and_weights():
     score, positive = np.round(RNG.normal(size=80), 1), RNG.random(80) < 0.2
     found = direction(score, positive)
@@ -91,9 +88,6 @@ def test_topics_without_information_seldom_alarm():
     of_all, of_topics = np.mean(alarms, axis=0)
     assert of_all == pytest.approx(0.05, abs=0.04)
     assert of_topics < 0.08
-
-
-# ScoreCalibrator
 
 
 def test_classes_are_swapped_only_if_the_scores_are_not():
@@ -192,9 +186,6 @@ def test_flows_of_the_package_are_silent():
         CalibratedClassifier(calibrator=ScoreCalibrator(positive=1)).fit(X, y)
 
 
-# Topics
-
-
 def test_topics_the_wrong_way_round(tmp_path):
     frame = make_topics()[["score", "label", "topic"]]
     options = {"pooling": "none", "parts": "laplace", "draws": 20, "random_state": 0}
@@ -219,9 +210,6 @@ def test_topics_the_wrong_way_round(tmp_path):
     with pytest.warns(ScoresWarning, match="2 of 5 topics"):
         mixed.add_topics(new)
     assert sorted(mixed.flagged_) == ["a", "new"]
-
-
-# The command line and the report
 
 
 def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):

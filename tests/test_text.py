@@ -157,15 +157,14 @@ def by_hand(kind, counts, labels, document):
     return result
 
 
+@pytest.mark.parametrize("kind", [MultinomialNaiveBayes, BernoulliNaiveBayes])
 class TestNaiveBayes:
-    @pytest.mark.parametrize("kind", [MultinomialNaiveBayes, BernoulliNaiveBayes])
     @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array])
     def test_is_the_dissertations_formula(self, kind, form):
         model = kind().fit(form(COUNTS), LABELS)
         expected = [by_hand(kind, COUNTS, LABELS, document) for document in NEW]
         assert model.decision_function(form(NEW)) == pytest.approx(expected, rel=1e-10)
 
-    @pytest.mark.parametrize("kind", [MultinomialNaiveBayes, BernoulliNaiveBayes])
     def test_a_document_without_known_words_gets_the_intercept(self, kind):
         model = kind().fit(COUNTS, LABELS)
         unknown = np.zeros((1, 12))
@@ -173,7 +172,6 @@ class TestNaiveBayes:
         unknown[0, 3] = 7.0  # occurs in no document fitted
         assert model.decision_function(unknown)[0] == model.intercept_
 
-    @pytest.mark.parametrize("kind", [MultinomialNaiveBayes, BernoulliNaiveBayes])
     def test_scores_do_not_pass_through_probabilities(self, kind):
         model = kind().fit(COUNTS, LABELS)
         long = np.zeros((1, 12))
@@ -184,7 +182,6 @@ class TestNaiveBayes:
             assert np.abs(scores[0]) > 1e4
             assert model.predict_proba(long).max() == 1.0
 
-    @pytest.mark.parametrize("kind", [MultinomialNaiveBayes, BernoulliNaiveBayes])
     def test_refuses_negative_counts(self, kind):
         with pytest.raises(ValueError, match="Negative values in data"):
             kind().fit(-COUNTS, LABELS)

@@ -260,12 +260,6 @@ def test_a_pickle_holds_results_and_provenance(fitted):
     assert_array_equal(again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS))
 
 
-def test_one_topic_says_that_it_is_fitted_by_itself():
-    mine = TOPICS == "earn"
-    with pytest.warns(UserWarning, match="one topic makes no population"):
-        TopicCalibrator(**FEW).fit(SCORES[mine], LABELS[mine], TOPICS[mine])
-
-
 def test_constant_scores_of_a_topic():
     scores = np.where(TOPICS == "earn", 1.0, SCORES)
     calibrator = TopicCalibrator(**ONE).fit(scores, LABELS, TOPICS)
@@ -389,8 +383,6 @@ def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
     assert problem.grid().min() < 0.0  # on the internal scale
     with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
         told.predict_proba([1.5], TOPICS[:1])
-    with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
-        TopicCalibrator(**settings).fit(p, LABELS, TOPICS)
 
 
 def test_topics_beyond_one_hold_no_probabilities():
