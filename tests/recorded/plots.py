@@ -46,7 +46,8 @@ def _drawn(*displays):
     found = {}
     for k, display in enumerate(displays):
         figure = display.figure_
-        parts = [figure, *(each for ax in figure.axes for each in (ax, *ax.get_children()))]
+        parts = [figure, *figure.texts]
+        parts += [each for ax in figure.axes for each in (ax, *ax.get_children())]
         got = [{name: getattr(each, f"get_{name}", None) for name in GETTERS} for each in parts]
         looks = [{name: _plain(get()) for name, get in each.items() if get} for each in got]
         found[f"{k} {type(display).__name__}"] = display.data.to_dict(), _plain(parts), looks

@@ -23,7 +23,9 @@ MARKUP = r"(?s)<(script|style).*?</\1>|<section id=.provenance.*|<[^>]*>"
 def _read(path):
     """Return the numbers of a file, as data and in texts, without those of versions and hashes."""
     if path.suffix == ".onnx":
-        return [onnx.numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer]
+        graph = onnx.load(path).graph
+        attributes = [each.i for node in graph.node for each in node.attribute]
+        return attributes, [onnx.numpy_helper.to_array(each) for each in graph.initializer]
     text, is_page = path.read_text("utf-8"), path.suffix == ".html"
     shown = re.sub(MARKUP if is_page else COMMENTS, " ", text)
     if not is_page and path.suffix != ".json":
