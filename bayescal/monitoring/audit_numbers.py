@@ -120,7 +120,8 @@ def counted_benefits(
     }
     share = counts / counts.sum()
     return {
-        name: Interval.of_draws(drawn @ each, level, float(share @ each))
+        # Counts that cancel leave rounding errors, which are no benefit.
+        name: Interval.of_draws(drawn @ each, level, round(float(share @ each), 15))
         for name, each in worth.items()
     }
 
