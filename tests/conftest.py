@@ -84,8 +84,8 @@ def pytest_runtest_protocol(item):
 
 # Files that take longest start first, so that no process waits for the other at the end.
 LONGEST = {
-    "test_notebooks", "test_pages", "test_pooled_sbc", "test_sbc", "test_topic_calibrator",
-    "test_topics_combined", "test_topics_nuts", "test_topics_studies",
+    "test_notebooks", "test_pages", "test_pooled_sbc", "test_recorded", "test_sbc",
+    "test_topic_calibrator", "test_topics_combined", "test_topics_nuts", "test_topics_studies",
 }  # fmt: skip
 
 # PyMC or ArviZ has a part in these files, so CI runs them in both eras; a test among them that
