@@ -179,8 +179,8 @@ class FittedScores(Fit[ScoreParameters]):
     def evidence(self) -> xr.Dataset:
         """Return the evidence of the first part's families and warps."""
         groups = self.results.groups
-        paths = [paths.evidence for paths in all_paths(groups)]
-        if not paths or paths[0] not in groups:
+        first = next(iter(all_paths(groups)), None)
+        if first is None or first.kind == PROGRAM or first.evidence not in groups:
             raise AttributeError(
                 f"inference={self.inference!r} has no evidence; fit with inference='exact'."
             )
@@ -189,7 +189,7 @@ class FittedScores(Fit[ScoreParameters]):
                 "a fit around a population has no evidence of families and warps, which the"
                 " population has decided: combination_ has the weights of its parts."
             )
-        return groups[paths[0]]
+        return groups[first.evidence]
 
     def fitted_problems(self) -> Problems:
         """Return the one problem, under the empty name, for plots and reports."""

@@ -114,7 +114,7 @@ class ProgramFunctions:
         size = next(iter(draws.values())).shape[0]
         function = self._compiled(klass, own, columns)
         out = np.empty((size, x.size))
-        width = max(1, AT_ONCE // size)
+        width = max(1, AT_ONCE // max(size, 1))
         for start in range(0, x.size, width):
             part = slice(start, start + width)
             some = [] if columns is None else [each[part] for each in columns.values()]
