@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
+from bayescal.fitting.program_check import p_value
 from bayescal.inference import chains, importance, newton
 from bayescal.inference.design_effect import design_effect, effect_on_scores
-from bayescal.inference.ranks import p_value
 
 RNG, CLUSTER = np.random.default_rng(4), np.arange(30) // 4
 ROOT, RATIO = np.array([[1.5, 0.0], [0.4, 0.3]]), 2.0 * np.round(RNG.standard_t(2, (3, 60)), 2)
