@@ -251,7 +251,7 @@ def rank_rates(
     if set(given) != set(systems):
         raise ValueError(
             f"clusters must have the names of the systems, {', '.join(systems)}, got"
-            f" {validation.first_of(list(given))}."
+            f" {', '.join(map(str, given))}."
         )
     named = {f" of {name!r}": (*arrays, given[name]) for name, arrays in systems.items()}
     rates, _, errors = _rates_of(named, paired, level, rng)
