@@ -9,6 +9,7 @@ from scipy import special
 from scipy.special import expit, logit
 
 from bayescal.fitting.covariates import Covariates
+from bayescal.fitting.curves.curves import FEW_ROWS, _Table
 from bayescal.fitting.curves.part_draws import (
     AveragedDraws,
     ChangedDraws,
@@ -343,3 +344,11 @@ def test_few_documents_will_do(n):
     curves = average(score, score + np.array([[0.5], [-0.5]]), 0.5)
     lower, upper = np.sort(curves.log_odds(np.array([0.5])), axis=0)[:, 0]
     assert lower < 0.5 < upper
+
+
+@pytest.mark.parametrize("rows", [2, FEW_ROWS + 1])
+def test_tables_are_read_linearly_up_to_their_last_cell(rows):
+    node = np.array([-1.0, 0.0, 0.5, 2.0])
+    values, scores = RNG.normal(size=(rows, 4)), np.array([-1.0, -0.3, 0.5, 1.2, 1.9, 2.0])
+    expected = [np.interp(scores, node, row) for row in values]
+    np.testing.assert_allclose(_Table(node, values, -1.0, 2.0).read(scores), expected, atol=1e-12)

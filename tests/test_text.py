@@ -29,6 +29,7 @@ from bayescal.text import (
     raw_scores,
 )
 from bayescal.text.classifiers import CLASSIFIERS
+from bayescal.text.word_models import presence_and_absence
 
 RNG = np.random.default_rng(8)
 COUNTS = RNG.poisson(0.4, (60, 12)).astype(float)
@@ -310,3 +311,10 @@ class TestClassifiers:
             make_classifier("svm")
         with pytest.raises(ValueError, match="weights must be one of 'binary'"):
             linear_svm(weights="tfidf")
+
+
+def test_a_word_that_all_documents_of_one_class_hold_is_not_informative():
+    present, absent, informative = presence_and_absence(np.log([[1.0, 0.2], [0.3, 0.4]]))
+    np.testing.assert_array_equal(informative, [False, True])
+    np.testing.assert_allclose(np.exp(present), [[0.5, 0.2], [0.5, 0.4]])
+    np.testing.assert_allclose(np.exp(absent), [[0.5, 0.8], [0.5, 0.6]])

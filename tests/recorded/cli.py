@@ -37,6 +37,9 @@ def _said(*lines):
         frame = frame.assign(**odd, split=np.where(row < 80, "train", "test"))
         frame.to_csv("odd.csv", sep=";", decimal=",", index=False)
         frame[["score"]].to_csv("bare.csv", index=False)
+        texts = pd.read_csv("docs.csv", dtype=str)
+        texts.loc[::9] = ["wheat unheard of", ""]
+        texts.to_csv("docs.csv", index=False)
         seen = set(Path().rglob("*"))
         for line in lines:
             result = run(*shlex.split(line))
