@@ -318,3 +318,10 @@ def test_a_word_that_all_documents_of_one_class_hold_is_not_informative():
     np.testing.assert_array_equal(informative, [False, True])
     np.testing.assert_allclose(np.exp(present), [[0.5, 0.2], [0.5, 0.4]])
     np.testing.assert_allclose(np.exp(absent), [[0.5, 0.8], [0.5, 0.6]])
+
+
+def test_of_words_that_tie_the_earliest_are_kept():
+    odd = np.arange(200) % 2 == 1  # words of one class alone; even ones are in half of each class
+    counts = np.array([np.ones(200), odd, ~odd, np.zeros(200)], dtype=float)
+    found = MutualInformationSelector(k=150, min_documents=1).fit(counts, [1, 1, 0, 0])
+    np.testing.assert_array_equal(found.get_support(), odd | (np.arange(200) < 100))
