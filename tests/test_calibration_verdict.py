@@ -247,8 +247,8 @@ def test_the_words_of_bands():
     found = calibration_verdict(labels(log_odds + 0.7, rng), special.expit(log_odds), draws=drawn)
     assert found.outcome == "uncertain"
     assert found.calibrated
-    words = "they are off, but the right ones may lie within the bands (p = 0.001 or less without"
-    assert words in found.text
+    words = "single values are off, but the bands around them may hold the right ones"
+    assert f"{words} (p = 0.001 or less without" in found.text
     assert found.cause == "base rate"
     assert found.advice == "Fit again with more labels: they narrow the bands."
     assert "if the bands are right" in found.text
@@ -317,7 +317,7 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     assert topic["test"]["point"]["outcome"] == "uncertain"
     text = path.read_text(encoding="utf-8")
     assert '<div id="calibration" class="verdict unknown">' in text
-    assert "Off, but the right ones may lie within the bands: fit more labels." in text
+    assert "Single values are off, but the bands may be right: fit more labels." in text
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ class Verdict(ABC):
     def _outcome_words(self) -> str:
         return {
             "right": "no sign that they are off",
-            "uncertain": "they are off, but the right ones may lie within the bands",
+            "uncertain": "single values are off, but the bands around them may hold the right ones",
             "off": "they are off" + ", and right ones lie outside the bands" * self.with_bands,
         }[self.outcome]
 

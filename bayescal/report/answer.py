@@ -62,7 +62,7 @@ def of_outcome(outcome: str, text: str, *, informative: bool) -> Answer:
     if outcome == "off":
         return Answer("warning", "No: held-out documents show that they are off.", text)
     if outcome == "uncertain":
-        headline = "Off, but the right ones may lie within the bands: fit more labels."
+        headline = "Single values are off, but the bands may be right: fit more labels."
         return Answer("unknown", headline, text)
     if not informative:
         return Answer("unknown", "The held-out documents are too few to tell.", text)
