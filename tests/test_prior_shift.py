@@ -137,9 +137,9 @@ def test_a_shifted_collection_is_predicted_better(family):
 
 def test_a_prior_states_its_assumption():
     found = posterior_of(np.zeros((5, 20)), np.ones(20), 1.0, 1.0, 0.9, 0)
-    assert str(found).endswith(
-        " if only the shares of the classes changed, not the case mix: foresee compares the two"
-    )
+    words = " if only the shares of the classes changed, not the case mix: foresee compares the two"
+    assert str(found).endswith(words)
+    assert f"{found:.0%}".endswith(words)
 
 
 def test_refuses():

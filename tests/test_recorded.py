@@ -57,7 +57,7 @@ def leaves(result):
 
 
 def digest(result):
-    """Return how many numbers a result holds, a sum of their logarithms, a checksum of its words.
+    """Return the number of numbers in a result, a sum of their logarithms, a checksum of its words.
 
     Numbers in texts count too. Each number has another weight in the sum.
     """
@@ -99,13 +99,9 @@ def public_functions():
     """Return the public functions and methods of the package by their code."""
     members = []
     for each in public_objects(bayescal):
-        of_bases = (
-            (vars(base).items() for base in inspect.getmro(each)) if isinstance(each, type) else ()
-        )
-        members += [
-            each,
-            *(m for items in of_bases for name, m in items if not name.startswith("_")),
-        ]
+        bases = inspect.getmro(each) if inspect.isclass(each) else ()
+        items = [item for base in bases for item in vars(base).items()]
+        members += [each, *(member for name, member in items if not name.startswith("_"))]
     functions = map(inspect.unwrap, filter(inspect.isfunction, members))
     return {each.__code__: each for each in functions if each.__module__.startswith("bayescal")}
 
@@ -126,7 +122,7 @@ CASES, PUBLIC = cases(), public_functions()
 WRONG = {
     **dict.fromkeys(("level", "recall", "probability", "assurance", "power", "prior"), 1.5),
     **dict.fromkeys(("resamples", "draws", "rank"), 0),
-    **dict.fromkeys(("kind", "method", "band", "units", "strategy", "norm", "ties", "loss"), "?"),
+    **dict.fromkeys(("kind", "method", "band", "strategy", "norm", "ties", "loss"), "?"),
     **{name: [-1.0] for name in ("sample_weight", "inclusion", "clusters")},
     "threshold": np.nan,
 }
@@ -160,7 +156,7 @@ def test_wrong_values_are_refused_by_name(case):
 
 
 def refuses(function, given, name):
-    """Return whether a function names a wrong value in place of one that it was given."""
+    """Return whether a function refuses a wrong value of an argument, and names the argument."""
     bound = inspect.BoundArguments(inspect.signature(function), given | {name: WRONG[name]})
     try:
         answer = function(*bound.args, **bound.kwargs)

@@ -39,7 +39,7 @@ def cuts_of(
     values, p = validation.as_scores(scores), as_binary_draws(draws)
     validation.check_same_length("scores", values.size, "documents of draws", p.shape[1])
     counts = as_counts(sample_weight, values.size)
-    if counts is not None:
+    if counts is not None and not counts.all():
         values, p, counts = values[counts > 0], p[:, counts > 0], counts[counts > 0]
     order, ends = ranked(values)
     return cuts_at(values, order, ends, lambda rows: p[:, rows], p.shape[0], of, rng, counts)

@@ -37,8 +37,8 @@ class PriorPosterior(Interval):
 
     draws: Floats
 
-    def __str__(self) -> str:
-        return f"{super().__str__()} {LABEL_SHIFT}: foresee compares the two"
+    def __format__(self, spec: str) -> str:
+        return f"{super().__format__(spec)} {LABEL_SHIFT}: foresee compares the two"
 
     def probabilities(self, log_ratio: ArrayLike) -> Floats:
         """Return P_k(+|s) under each draw's own prior, for `bayescal.decisions`.

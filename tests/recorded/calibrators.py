@@ -34,7 +34,7 @@ OTHERS = "exceedance", "expected_gain", "gain_interval", "predict_set"
 
 
 def _answers(fitted, new=(NEW,), kinds=("pointwise", "hdi", "simultaneous"), at=None, **asked):
-    """Return what a fitted estimator has and says; kinds are None without draws that are stable."""
+    """Return attributes and answers of a fitted estimator; `kinds=None` leaves draws out."""
     asked |= at or {}
     left = ("posterior_",) if kinds is not None else ("posterior_", "results_")
     names = [name for name in dir(fitted) if name.endswith("_") and name[0] != "_"]

@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".json", ".html", ".sql", ".py", ".onnx")
 
 
 def _said(*lines):
-    """Run commands in a folder of their own, and return what each prints and writes."""
+    """Run commands in a new folder, and return the output and the files of each."""
     found = {}
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -1,4 +1,4 @@
-"""Plans of samples, and what their labels say of recall and of rates."""
+"""Plans of samples, and estimates of recall and of rates from their labels."""
 
 import numpy as np
 
