@@ -128,6 +128,7 @@ WRONG = {
 }
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the table is of Python 3.11's pins")
 @pytest.mark.parametrize("case", CASES)
 def test_numbers_are_those_of_the_version_before(case):
     (found, _), before = run(case), read_table()[case]
