@@ -600,3 +600,10 @@ def test_bands_hold_the_truth_and_shifted_ones_do_not():
     assert 0.8 < np.mean(held) < 0.99
     assert np.mean(wrong) < 0.6
     assert np.mean(whole) > 0.8
+
+
+@pytest.mark.parametrize(("positives", "n", "threshold"), [(7, 70, 0.1), (12, 60, 0.2)])
+def test_a_net_benefit_whose_counts_cancel_is_0(positives, n, threshold):
+    y, p = np.arange(n) >= n - positives, np.linspace(0.05, 0.95, n)
+    found = audit(y, p, threshold=threshold, draws=20, random_state=0).numbers
+    assert f"{found['net benefit of treating all']:.3g}".startswith("0 ")

@@ -120,8 +120,8 @@ def counted_benefits(
     }
     share = counts / counts.sum()
     return {
-        # Counts that cancel leave rounding errors, which are no benefit.
-        name: Interval.of_draws(drawn @ each, level, round(float(share @ each), 15))
+        # Counts that cancel leave rounding errors, of either sign, which are no benefit.
+        name: Interval.of_draws(drawn @ each, level, round(float(share @ each), 15) + 0.0)
         for name, each in worth.items()
     }
 
