@@ -299,7 +299,7 @@ class TestPredictions:
             two.predict_interval(X, 95)
         with pytest.raises(ValueError, match="kind must be one of"):
             two.predict_interval(X, kind="wald")
-        with pytest.raises(ValueError, match="draws must be from 1 to 200, got 201"):
+        with pytest.raises(ValueError, match="draws must be a whole number from 1 to 200, got 201"):
             four.sample_proba(X4, 201)
         for classifier, features in ((four, X4), (folds, X)):
             with pytest.raises(ValueError, match="is a band for one curve"):

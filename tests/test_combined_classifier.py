@@ -287,7 +287,7 @@ class TestBadInput:
             combined(measure="accuracy").fit(X, Y)
         with pytest.raises(ValueError, match="combiner 'logistic' has no posterior"):
             combined().fit(X, Y).predict_interval(X)
-        with pytest.raises(ValueError, match="draws must be from 1 to 1000, got 0"):
+        with pytest.raises(ValueError, match="draws must be a whole number from 1 to 1000, got 0"):
             binary.sample_proba(X, draws=0)
         with pytest.raises(AttributeError, match="predict_proba"):
             combined(combiner=RidgeClassifier()).fit(X, Y).predict_proba(X)

@@ -143,9 +143,9 @@ def test_a_first_call_must_name_the_classes():
         OnlineCombiner().partial_fit(P, Y)
     with pytest.raises(ValueError, match="at least two classes, got"):
         OnlineCombiner().fit(P, np.zeros(20))
-    with pytest.raises(ValueError, match="labels must not be nan"):
+    with pytest.raises(ValueError, match="y must not be nan"):
         OnlineCombiner().fit(P, np.where(Y == 0, np.nan, 1.0))
-    with pytest.raises(ValueError, match="labels must be of one type"):
+    with pytest.raises(ValueError, match="must be labels of one type"):
         OnlineCombiner().fit(P, np.array([None, "in"], dtype=object)[Y])
     later = OnlineCombiner("wma").partial_fit(P, np.zeros(20), classes=[0.0, 1.0])
     assert later.partial_fit(P, Y, classes=[1, 0]).n_rounds_ == 40

@@ -391,7 +391,7 @@ def test_bad_questions_are_named(fitted, new):
         (fitted.predict_proba, (new[:, :2],), "scores must have 3 columns"),
         (fitted.predict_interval, (new, 1.0), "level must lie between 0 and 1"),
         (fitted.predict_interval, (new, 0.9, "simultaneous"), "kind must be one of"),
-        (fitted.sample_proba, (new, 401), "draws must be from 1 to 400"),
+        (fitted.sample_proba, (new, 401), "draws must be a whole number from 1 to 400"),
         (fitted.predict_set, (new, 0.0), "coverage must lie between"),
         (fitted.predict_proba, (new, [0.5] * 3), r"shares of the classes that sum to 1, got \d"),
         (fitted.predict_proba, (new, {"cat": 1.0}), "prior must give a share to each class"),
@@ -421,5 +421,5 @@ def test_degenerate_documents_have_an_answer(case):
 
 @pytest.mark.parametrize("scores", [5.0, np.array(5.0), None, np.zeros((0, 3))])
 def test_scores_without_documents_are_refused(scores):
-    with pytest.raises(ValueError, match=r"scores must have shape .* with at least one document"):
+    with pytest.raises(ValueError, match=r"scores must (have shape .* with at least one|hold a row for each) document"):
         MulticlassCalibrator().fit(scores, [0, 1])

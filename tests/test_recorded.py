@@ -20,7 +20,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import bayescal
 from tests import recorded
@@ -78,14 +80,26 @@ def same(found, before):
     return (count, words) == (old_count, old_words) and abs(total - old_total) < TOLERANCE
 
 
+def is_array(value):
+    return isinstance(value, np.ndarray | pd.Series) and value.ndim > 0
+
+
 @cache
 def run(case):
-    """Return the digests of a case, and arguments of the first call of each public function."""
-    calls = {}
+    """Return the digests of a case, and the arguments of the calls of public functions.
+
+    Of each function these are the first call, and the first with an array for each argument.
+    """
+    calls, seen = [], set()
 
     def note(frame, event, _):
         if event == "call" and frame.f_code in PUBLIC:
-            calls.setdefault(frame.f_code, dict(frame.f_locals))
+            given = dict(frame.f_locals)
+            own = {(frame.f_code, name, is_array(value)) for name, value in given.items()}
+            new = [name for _, name, _ in own - seen]
+            seen.update(own)
+            if new:
+                calls.append((PUBLIC[frame.f_code], given, sorted(new)))
 
     sys.setprofile(note)
     try:
@@ -102,6 +116,7 @@ def public_functions():
         bases = inspect.getmro(each) if inspect.isclass(each) else ()
         items = [item for base in bases for item in vars(base).items()]
         members += [each, *(member for name, member in items if not name.startswith("_"))]
+    members = [getattr(each, "__func__", each) for each in members]  # of class methods
     functions = map(inspect.unwrap, filter(inspect.isfunction, members))
     return {each.__code__: each for each in functions if each.__module__.startswith("bayescal")}
 
@@ -126,6 +141,46 @@ WRONG = {
     **{name: [-1.0] for name in ("sample_weight", "inclusion", "clusters")},
     "threshold": np.nan,
 }
+# Methods for the package's own modules and for parts of one's own, called with checked arrays.
+UNCHECKED = {
+    "Change.log_odds",
+    "Configured.get_params",
+    "CalibratedClassifier.problem_scores",
+    "Density.get_params",
+    "Family.from_sides",
+    "FittedClassifier.labelled_scores",
+    "GroupedScores.quantile",
+    "Interval.of_draws",
+    "NearestNeighbours.vote",
+    "NearestNeighbours.weigh",
+    "SamplePlan.columns",
+    "place_knots",
+}
+
+
+def with_one(value):
+    """Return a function that replaces one of an array's values."""
+
+    def put(values):
+        out = np.array(values, dtype=object)
+        out.flat[min(3, out.size - 1)] = value
+        return out
+
+    return put
+
+
+def hide(values):
+    """Return values of which one is masked."""
+    mask = np.zeros(np.shape(values), dtype=bool)
+    mask.flat[min(3, mask.size - 1)] = True
+    return np.ma.MaskedArray(values, mask)
+
+
+# Arguments whose values are names, none of which may be missing.
+NAMES = {"a", "classes", "clusters", "groups", "qid", "sites", "slices", "task", "topics"}
+# What no function may take for an array, or for True or False.
+NO_ARRAYS = [hide, with_one({}), lambda values: {1, 2}, lambda values: len, lambda values: "word"]
+NO_FLAGS = ["yes", 1, None]
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="the table is of Python 3.11's pins")
@@ -148,23 +203,45 @@ GONE = ("cli.", "report.", "fitting.files")
 @pytest.mark.parametrize("case", [case for case in CASES if not case.startswith(GONE)])
 def test_wrong_values_are_refused_by_name(case):
     accepted = [
-        f"{PUBLIC[code].__qualname__}({name}={WRONG[name]!r})"
-        for code, given in run(case)[1].items()
-        for name in sorted(given.keys() & WRONG.keys())
-        if not refuses(PUBLIC[code], given, name)
+        f"{function.__qualname__}({name}={value!r})"
+        for function, given, names in run(case)[1]
+        if function.__qualname__ not in UNCHECKED
+        for name, value, changed in wrong_arguments(function, given, names)
+        if not refuses(function, given | changed, name)
     ]
     assert not accepted
 
 
+def wrong_arguments(function, given, names):
+    """Yield a name, a wrong value and the changed arguments, for all names that are checked."""
+    parameters = inspect.signature(function).parameters
+    for name in parameters.keys() & names:
+        wrong = [WRONG[name]] if name in WRONG else []
+        if isinstance(parameters[name].default, bool):
+            wrong += NO_FLAGS
+        if is_array(given[name]):
+            wrong += [made(given[name]) for made in NO_ARRAYS]
+            wrong += [with_one(None)(given[name])] * (name in NAMES)
+        yield from ((name, value, {name: value}) for value in wrong)
+    if "self" in names and function.__name__ == "fit" and hasattr(given["self"], "get_params"):
+        for name, value in given["self"].get_params(deep=False).items():
+            for wrong in NO_FLAGS if isinstance(value, bool) and name != "positive" else ():
+                other = clone(given["self"])
+                setattr(other, name, wrong)
+                yield name, wrong, {"self": other}
+
+
 def refuses(function, given, name):
     """Return whether a function refuses a wrong value of an argument, and names the argument."""
-    bound = inspect.BoundArguments(inspect.signature(function), given | {name: WRONG[name]})
+    bound = inspect.BoundArguments(inspect.signature(function), given)
     try:
         answer = function(*bound.args, **bound.kwargs)
         if hasattr(answer, "compute"):  # of Dask
             answer.compute()
     except ValueError as error:
-        return name in str(error)
+        return name in str(error) or (name == "X" and "Expected 2D array" in str(error))
+    except TypeError as error:  # as scikit-learn's checks expect, and named all the same
+        return re.search(f"{name} must hold|refused (X|{name})|argument '{name}'$", str(error))
     return False
 
 

@@ -435,7 +435,7 @@ class CalibratedClassifier(
 
     def _features(self, X: Any) -> Any:
         """Return documents as the classifier takes them."""
-        return checks.unmasked(X, "X")
+        return checks.as_documents(X)
 
     def _estimator(self) -> Any:
         if isinstance(self.estimator, str) and self.estimator == PROBABILITIES:

@@ -14,6 +14,7 @@ from bayescal.fitting.curves.part_draws import CombinedDraws
 from bayescal.fitting.fitted_classes import FittedClasses
 from bayescal.fitting.parts.part import POSTERIOR, Groups, flat
 from bayescal.fitting.posterior import Posterior
+from bayescal.fitting.problems.problem import problems_of
 from bayescal.fitting.results.arviz_groups import UNWEIGHTED, log_score_draws, read_unweighted
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
@@ -97,6 +98,7 @@ def leave_one_out(calibrator: AnyCalibrator, *, draws: int = 1000) -> Any:
         fitted: Any = calibrator._fit
         parts = [_part_of_classes(fitted, draws)]
     else:
+        problems_of(calibrator)
         parts = _parts_of_scores(flat(calibrator.results_), draws)
     smoothed = [_smooth(part) for part in parts]
     log_weight = xr.concat([each[0] for each in smoothed], "draw")

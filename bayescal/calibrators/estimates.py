@@ -153,7 +153,7 @@ def compare_with_closed_form(
     program: OwnPart,
     closed_form: Callable[[Floats], Mapping[str, float]],
     scores: ArrayLike,
-    labels: ArrayLike,
+    y: ArrayLike,
     *,
     random_state: Any = 0,
 ) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def compare_with_closed_form(
         Maps the scores of one class, (n,), in the program's units, to the maximum likelihood
         estimates by parameter name. A `Density` has the units (score - m)/S, with the robust centre
         m and spread S of all scores.
-    scores, labels : array-like of shape (n,)
+    scores, y : array-like of shape (n,)
         As for `ScoreCalibrator.fit`.
     random_state : int, Generator, RandomState or None
         Chooses where the searches start.
@@ -205,7 +205,7 @@ def compare_with_closed_form(
     record = program.record()
     if record.program().log_density is None:
         raise ValueError(f"program must define log_density, which {program!r} does not.")
-    data, classes = read_binary_scores(scores, labels, None)
+    data, classes = read_binary_scores(scores, y, None)
     run = ProgramInference(record, program.given_hyperparameters(), draws=1, chains=1)
     mode = run.maximum_likelihood(data, validation.generator(random_state)).values
     by_class = {name: value for name, value in mode.items() if np.shape(value) == (2,)}

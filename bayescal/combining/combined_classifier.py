@@ -407,7 +407,8 @@ class CombinedClassifier(
 
     def _inputs(self, X: Any) -> list[Inputs]:
         check_is_fitted(self, "classes_")
-        return [members.inputs(validation.unmasked(X, "X")) for members in self._members]
+        documents = validation.as_documents(X)
+        return [members.inputs(documents) for members in self._members]
 
     def _kept_columns(self) -> NDArray[np.bool_]:
         return np.asarray(np.isnan(self._rates[:, 0]), dtype=np.bool_)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cached_property
-from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -428,8 +427,8 @@ def fit_multiclass(
 ) -> FittedClasses:
     """Fit scores and labels of several classes; see `MulticlassCalibrator.fit`."""
     _check(parameters)
-    # A single number has no length; reading the scores refuses it.
-    weight = weighting.effective_weights(sample_weight, inclusion, length_hint(scores, 1))
+    scores = validation.as_documents(scores, "scores")
+    weight = weighting.effective_weights(sample_weight, inclusion, len(scores))
     read = class_scores.read_class_scores(
         scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable
     )

@@ -191,9 +191,14 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
     return p
 
 
-def has_classes(y_prob: ArrayLike) -> bool:
-    """Return whether probabilities have two dimensions."""
-    return validation.as_reals(y_prob, "y_prob").ndim == 2
+def has_classes(y_prob: ArrayLike, classes: ArrayLike | None = None) -> bool:
+    """Return whether probabilities have two dimensions; only these have names of classes."""
+    shape = validation.as_reals(y_prob, "y_prob").shape
+    if len(shape) != 2 and classes is not None:
+        raise ValueError(
+            f"classes must be None unless y_prob has shape (n, classes), got shape {shape}."
+        )
+    return len(shape) == 2
 
 
 def as_rows(y_prob: ArrayLike, tolerance: float | None = None) -> Floats:

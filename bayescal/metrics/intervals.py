@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.metrics.inputs import as_truth, has_classes, read_outcomes, read_rows
-from bayescal.metrics.scores import Metric
+from bayescal.metrics.scores import Metric, check_metric
 from bayescal.support import validation, weighting
 from bayescal.support.intervals import Interval
 
@@ -63,6 +63,7 @@ def bootstrap_interval(
     >>> found.lower < found.value < found.upper, found.method
     (True, 'bootstrap')
     """
+    check_metric(metric=metric)
     validation.check_fraction(level=level)
     validation.check_count("resamples", resamples)
     validation.check_choice("kind", kind, KINDS)
@@ -127,6 +128,7 @@ def posterior_interval(
     >>> round(found.value, 2), found.method
     (0.1, 'posterior')
     """
+    check_metric(metric=metric)
     validation.check_fraction(level=level)
     validation.check_flag(resample=resample)
     if validation.as_reals(draws, "draws").ndim == 3:

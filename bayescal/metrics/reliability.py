@@ -13,7 +13,7 @@ from scipy import special
 
 from bayescal.metrics.evidence import effect_of
 from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
-from bayescal.metrics.scores import Metric, brier_score
+from bayescal.metrics.scores import Metric, brier_score, check_metric
 from bayescal.support.condensing import from_counts
 from bayescal.support.intervals import tails
 from bayescal.support.validation import (
@@ -435,6 +435,7 @@ def score_decomposition(
 
 def decomposition_of(outcomes: Forecasts, score: Metric) -> Decomposition:
     """Return the decomposition of a score of checked outcomes; see `score_decomposition`."""
+    check_metric(score=score)
     outcomes = outcomes.counted()
     truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)

@@ -26,6 +26,16 @@ class Metric(Protocol):
         ...
 
 
+def check_metric(**metrics: Any) -> None:
+    """Raise ValueError unless every named argument is a function."""
+    for name, metric in metrics.items():
+        if not callable(metric):
+            raise ValueError(
+                f"{name} must be a function of outcomes and probabilities, such as brier_score, got"
+                f" {metric!r}."
+            )
+
+
 @from_counts("y_prob", "y_true")
 def log_loss(
     y_true: ArrayLike,
@@ -64,9 +74,10 @@ def log_loss(
     >>> log_loss(["b", "c"], [[0.5, 0.5, 0.0], [0.5, 0.25, 0.25]], base=2, classes=["a", "b", "c"])
     1.5
     """
-    if not 0.0 < base < math.inf or base == 1.0:
-        raise ValueError(f"base must be positive, finite and not 1, got {base}.")
-    if inputs.has_classes(y_prob):
+    validation.check_positive(base=base)
+    if base == 1.0:
+        raise ValueError("base must not be 1, got 1.")
+    if inputs.has_classes(y_prob, classes):
         each = _losses_of_classes(y_true, y_prob, "log", classes, LEAST)
         bits = _mean(each, sample_weight, inclusion)
     else:
@@ -106,7 +117,7 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
-    if inputs.has_classes(y_prob):
+    if inputs.has_classes(y_prob, classes):
         each = _losses_of_classes(y_true, y_prob, "brier", classes)
         return _mean(each, sample_weight, inclusion)
     truth, p, weight, *_ = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion)
@@ -165,7 +176,7 @@ def pointwise_losses(
     array([1., 2.])
     """
     validation.check_choice("loss", loss, LOSSES)
-    if inputs.has_classes(y_prob):
+    if inputs.has_classes(y_prob, classes):
         return _losses_of_classes(y_true, y_prob, loss, classes)
     truth, p, *_ = inputs.read_outcomes(y_true, y_prob)
     return losses_of(truth, p, loss)

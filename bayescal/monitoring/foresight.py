@@ -15,6 +15,7 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.inference.design_effect import design_effect, effect_on_scores
 from bayescal.metrics.changes import LEAST_PROBABILITY
 from bayescal.metrics.inputs import as_probabilities
+from bayescal.metrics.scores import check_metric
 from bayescal.monitoring.prior_shift import PriorPosterior, estimate_prior
 from bayescal.monitoring.sample_size import labels_needed
 from bayescal.monitoring.shift_evidence import log_bayes_factor, mixture_test, thinned
@@ -234,6 +235,8 @@ def foresee(
     True
     """
     validation.check_fraction(threshold=threshold, level=level, alpha=alpha)
+    if metric is not None:
+        check_metric(metric=metric)
     new = validation.as_scores(scores)
     if new.size < FEWEST_SCORES:
         raise ValueError(f"scores must hold at least {FEWEST_SCORES} scores, got {new.size}.")

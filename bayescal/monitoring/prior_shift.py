@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.fitting.problems.problem import problems_of
 from bayescal.inference.design_effect import effect_on_scores
 from bayescal.inference.newton import climb_within
 from bayescal.support import validation
@@ -177,6 +178,7 @@ def estimate_prior(
             "calibrator must be of two classes, got one of several: use estimate_shares, which"
             " takes a score for each class."
         )
+    problems_of(calibrator)
     values = validation.as_scores(scores)
     effect = 1.0
     if clusters is not None:

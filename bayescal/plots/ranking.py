@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.metrics.inputs import as_truth
 from bayescal.plots import display
 from bayescal.support.intervals import percent
-from bayescal.support.validation import as_scores, check_same_length, unmasked
+from bayescal.support.validation import as_scores, check_same_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +92,7 @@ class RankingDisplay(display.EstimatorDisplay):
             "upper": high,
         }
         if y is not None:
-            relevant = np.asarray(unmasked(y, "y"), dtype=bool)
+            relevant = as_truth(y, "y")
             check_same_length("scores", values.size, "y", relevant.size)
             variables["relevant"] = relevant[order]
         stops = calibrator.when_to_stop(values, qid, recall=recall, probability=probability)

@@ -12,7 +12,7 @@ from bayescal.decisions.selective import conformal_sets, expected_sets, risk_cov
 from bayescal.metrics.inputs import read_class_outcomes
 from bayescal.plots import display
 from bayescal.plots.classes import ClassDisplay, answers_of
-from bayescal.support.labels import of_each_class
+from bayescal.support.labels import as_labels, of_each_class
 from bayescal.support.palette import DATA_COLOUR
 from bayescal.support.validation import Floats, as_reals, check_fraction, generator
 
@@ -206,7 +206,7 @@ class RiskCoverageDisplay(ClassDisplay):
     def _read(cls, calibrator: Any, scores: Any, y: Any, prior: Any) -> dict[str, Any]:
         label = None
         if y is not None:
-            label = of_each_class(np.asarray(y), np.asarray(calibrator.classes_)).argmax(axis=0)
+            label = of_each_class(as_labels(y, "y"), np.asarray(calibrator.classes_)).argmax(axis=0)
         return {"draws": answers_of(calibrator, "sample_proba", scores, prior), "y_true": label}
 
     def _draw(self, ax: Axes) -> None:

@@ -73,6 +73,7 @@ def count_limits(
     """
     check_counts(positives, sampled, documents)
     validation.check_fraction(level=level)
+    validation.check_flag(sequential=sequential)
     missed, mistaken = as_reviewer_error(reviewer_error)
     errs = (missed, mistaken) != NO_ERROR
     if errs and sequential:

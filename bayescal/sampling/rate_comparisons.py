@@ -244,8 +244,11 @@ def rank_rates(
     >>> table.index[-1], bool(table["best"].max() < 0.99)
     ('small', True)
     """
-    if len(systems) < 2:
-        raise ValueError(f"systems must hold two or more systems, got {len(systems)}.")
+    if not isinstance(systems, Mapping) or len(systems) < 2:
+        raise ValueError(
+            "systems must map the names of two or more systems to scores and labels, got"
+            f" {validation.shown(systems)}."
+        )
     rng = validation.generator(random_state)
     given = dict.fromkeys(systems) if clusters is None else clusters
     if set(given) != set(systems):

@@ -325,7 +325,7 @@ def _as_control(
                 f" {positions.size:,} documents are not independent: draw it without groups."
             )
     else:
-        positions = np.asarray(control)
+        positions = validation.as_array(control, "control")
         whole = positions.ndim == 1 and positions.size > 0 and positions.dtype.kind in "iu"
         if not whole or positions.min() < 0 or positions.max() >= scores.size:
             raise ValueError(

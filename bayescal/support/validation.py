@@ -275,14 +275,17 @@ def as_table(X: Any, **options: Any) -> Floats:  # noqa: N803
     return table
 
 
-def as_documents(X: Any) -> Any:  # noqa: N803
+def as_documents(documents: Any, name: str = "X") -> Any:
     """Return a classifier's documents in a form that allows selecting rows."""
     from sklearn.utils import indexable
 
+    message = f"{name} must hold a row for each document, got {shown(documents)}."
+    if documents is None or isinstance(documents, str | bytes):
+        raise ValueError(message)
     try:
-        return indexable(unmasked(X, "X"))[0]
+        return indexable(unmasked(documents, name))[0]
     except TypeError:
-        raise ValueError(f"X must hold a row for each document, got {shown(X)}.") from None
+        raise ValueError(message) from None
 
 
 def _legible(values: Any, name: str, *, text: bool = False) -> Any:

@@ -56,7 +56,8 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     >>> raw_scores(model, [[0, 2000]]).round(1)  # its probability rounds to 1
     array([1386.3])
     """
-    column = scores_by_column(classifier, documents, BINARY, 1)
+    rows = validation.as_documents(documents, "documents")
+    column = scores_by_column(classifier, rows, BINARY, 1)
     return validation.as_scores(column, f"scores of {type(classifier).__name__}")
 
 
@@ -102,7 +103,8 @@ def cross_val_scores(
     """
     _, positive = encode_labels(labels, name="labels")
     values = as_labels(labels, "labels").reshape(positive.size)
-    rows = documents if hasattr(documents, "shape") else np.asarray(documents, dtype=object)
+    rows = validation.as_documents(documents, "documents")
+    rows = rows if hasattr(rows, "shape") else np.asarray(rows, dtype=object)
     scores = np.full(positive.size, np.nan)
     check_folds(folds, positive)
     for train, test in splitter(folds, random_state).split(rows, values):

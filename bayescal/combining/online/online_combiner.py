@@ -251,6 +251,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_names(self, P: ArrayLike, *, reset: bool) -> None:
         """Store the names of experts, or check that they are the same as before."""
+        P = validation.unmasked(P, "P")
         validation.validated(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
 
     def _check_as_before(self, inputs: reading.OnlineInputs) -> None:

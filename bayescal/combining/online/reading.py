@@ -185,9 +185,9 @@ def read_classes(classes: ArrayLike, name: str = "classes") -> NDArray[Any]:
     try:
         distinct = np.unique(validation.as_array(classes, name))
     except TypeError as err:
-        raise ValueError(f"labels must be of one type: {err}.") from err
+        raise ValueError(f"{name} must be labels of one type: {err}.") from err
     if distinct.dtype.kind == "f" and np.isnan(distinct).any():
-        raise ValueError("labels must not be nan: leave unlabelled documents out.")
+        raise ValueError(f"{name} must not be nan: leave unlabelled documents out.")
     if distinct.size < 2:
         raise ValueError(
             f"there must be at least two classes, got {distinct.tolist()}: name those to come by"
