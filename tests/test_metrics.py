@@ -74,7 +74,7 @@ def test_log_loss_is_that_of_scikit_learn_in_any_base(base):
     expected = sklearn_log_loss(Y, P, sample_weight=WEIGHT) / np.log(base)
     assert metrics.log_loss(Y, P, base=base, sample_weight=WEIGHT) == pytest.approx(expected)
     assert metrics.log_loss([1, 1], [0.5, 0.25], base=2) == pytest.approx(1.5)  # one class alone
-    with pytest.raises(ValueError, match="base must (be positive|not be 1)"):
+    with pytest.raises(ValueError, match=r"base must (be positive|not be 1)"):
         metrics.log_loss(Y, P, base=1)
 
 

@@ -270,7 +270,7 @@ def test_a_ranking_holds_for_all_systems_at_once():
     assert table.loc["low", ["rank_from", "rank_to"]].tolist() == [3, 3]
     assert table.loc["high", ["rank_from", "rank_to"]].tolist() == [1, 2]
     assert f"low: {ranking.intervals['low']:.1%}, best with probability 0 %" in ranking.text
-    with pytest.raises(ValueError, match="names of two or more systems .*, got {.low.: "):
+    with pytest.raises(ValueError, match=r"names of two or more systems .*, got {.low.: "):
         rank_rates({"low": three_systems()["low"]})
     with pytest.raises(ValueError, match="labels of 'low' must hold at least one"):
         rank_rates(three_systems() | {"low": (np.zeros(N), np.full(N, np.nan))})

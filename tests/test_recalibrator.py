@@ -294,7 +294,10 @@ def test_wrong_calls(fitted, pooled):
         (lambda: fitted.predict([0.2], sites=["a"]), "sites must be None"),
         (lambda: pooled.predict([0.2, 0.3], sites=["va"]), "sites and p must have the same length"),
         (lambda: fitted.predict([20.0]), "p must lie between 0 and 1"),
-        (lambda: fitted.sample_proba([0.2], draws=5000), "draws must be from 1 to 4000"),
+        (
+            lambda: fitted.sample_proba([0.2], draws=5000),
+            "draws must be a whole number from 1 to 4000",
+        ),
         (lambda: fitted.predict_interval([0.2], level=90), "level must lie between"),
         (lambda: fitted.predict_interval([0.2], kind="wide"), "kind must be one of"),
         (lambda: pooled.summary(level=90), "level must lie between 0 and 1"),

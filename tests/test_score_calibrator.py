@@ -168,7 +168,9 @@ class TestPosterior:
         assert {tuple(row) for row in some} <= rows
         assert len({tuple(row) for row in some}) == 7
         for wrong in (0, 121):
-            with pytest.raises(ValueError, match=f"draws must be from 1 to 120, got {wrong}"):
+            with pytest.raises(
+                ValueError, match=f"draws must be a whole number from 1 to 120, got {wrong}"
+            ):
                 drawn.sample_proba(NEW, draws=wrong)
 
     def test_class_densities(self, drawn):

@@ -103,7 +103,9 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     assert wide.shape == (400, 2, 6)
     assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
     for wrong in (0, 401):
-        with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
+        with pytest.raises(
+            ValueError, match=f"draws must be a whole number from 1 to 400, got {wrong}"
+        ):
             fitted.sample_proba(scores, topics, wrong)
 
 
