@@ -110,6 +110,10 @@ def test_finds_shares_that_changed(right):
     found = class_verdict(y, tilted / tilted.sum(axis=1, keepdims=True))
     assert (found.outcome, found.cause) == ("off", "shares")
     assert "that of 0" in found.finding
+    # One class alone also looks like a slope: the text names both.
+    alone = class_verdict(np.zeros(len(p), dtype=int), p)
+    assert alone.cause == "slope"
+    assert "most of all that of 0" in alone.finding
     assert "prior=" in found.advice
 
 

@@ -121,17 +121,21 @@ class ClassVerdict(Verdict):
             return "Classes of probability 0 occurred."
         if self.cause == "none":
             return self._smallest_error("log-odds", "too large or too small")
-        if self.cause == "slope":
-            how = "over-confident" if self.slope < 1.0 else "under-confident"
-            power = readable(self.slope)
-            return f"They are {how}: the likeliest power of the probabilities is {power}."
         width = np.maximum(self.upper - self.lower, 1.0)
         k = int((np.abs(self.observed - self.expected) / width).argmax())
         observed, expected = readable(self.observed[k]), readable(self.expected[k])
-        return (
+        shares = (
             f"The shares of classes are off, most of all that of {self.classes[k]!r}: {observed}"
             f" documents where {expected} were expected."
         )
+        if self.cause == "shares":
+            return shares
+        how = "over-confident" if self.slope < 1.0 else "under-confident"
+        slope = (
+            f"They are {how}: the likeliest power of the probabilities is {readable(self.slope)}."
+        )
+        also = not self.lower[k] <= self.observed[k] <= self.upper[k]
+        return f"{slope} {shares}" if also else slope
 
     @property
     def _new_prior(self) -> str:
