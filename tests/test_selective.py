@@ -45,6 +45,15 @@ def test_shares_of_wrong_answers_stay_shares():
     assert (found.lower.tolist(), found.upper.tolist()) == ([0.0], [1.0])
 
 
+def test_equally_certain_documents_have_equal_shares_of_errors():
+    p = np.repeat([[0.9, 0.1], [0.2, 0.8]], [10, 10], axis=0)
+    y = np.repeat([0, 1, 0, 1], [6, 4, 5, 5])
+    found = risk_coverage(p[None], y, points=20)
+    expected = np.append(np.full(10, 0.4), 0.4 + np.arange(1, 11) / (10 + np.arange(1, 11)) * 0.1)
+    np.testing.assert_allclose(found.observed, expected)
+    np.testing.assert_allclose(risk_coverage(p[None, ::-1], y[::-1]).observed, found.observed)
+
+
 def test_draws_widen_intervals(documents):
     p, _ = documents
     power = np.random.default_rng(2).lognormal(0.0, 0.5, size=(100, 1, 1))

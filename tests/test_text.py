@@ -4,6 +4,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
@@ -207,6 +208,8 @@ class TestCrossValidatedScores:
         found = cross_val_scores(model, COUNTS, LABELS, random_state=3)
         assert found.tolist() == expected.tolist()
         assert found.tolist() != cross_val_scores(model, COUNTS, LABELS, random_state=4).tolist()
+        shuffled = pd.DataFrame(COUNTS, np.random.default_rng(0).permutation(len(COUNTS)))
+        assert found.tolist() == cross_val_scores(model, shuffled, LABELS, random_state=3).tolist()
 
     def test_take_labels_of_type_object(self):
         labels = LABELS.astype(object)

@@ -51,6 +51,8 @@ def risk_coverage(
 ) -> RiskCoverage:
     """Return the share of wrong answers by coverage, with the least certain documents unanswered.
 
+    Of equally certain documents, each answered one counts by the mean of all of them.
+
     Parameters
     ----------
     draws : array-like of shape (draws, documents, classes)
@@ -83,10 +85,18 @@ def risk_coverage(
     n = len(mean)
     top = mean.argmax(axis=1)
     order = np.argsort(-mean.max(axis=1), kind="stable")
+    certainty = mean.max(axis=1)[order]
     own = full[:, order, top[order]]
     answered = np.unique(np.ceil(n * (np.arange(points) + 1.0) / points).astype(np.intp))
-    wrong = np.cumsum(1.0 - own, axis=1)[:, answered - 1]
-    variance = np.cumsum(own * (1.0 - own), axis=1)[:, answered - 1]
+    starts = np.unique(-certainty, return_index=True)[1]
+    sizes = np.diff(np.append(starts, n))
+
+    def of_answered(values: Floats) -> Floats:
+        # Equally certain documents have equal shares, so that the order of rows decides nothing.
+        shares = np.add.reduceat(values, starts, axis=-1) / sizes
+        return np.cumsum(np.repeat(shares, sizes, axis=-1), axis=-1)[..., answered - 1]
+
+    wrong, variance = of_answered(1.0 - own), of_answered(own * (1.0 - own))
     # Normal approximations of sums of labels, given each draw.
     repeats = max(1, -(-1000 // len(own)))
     noise = validation.generator(rng).standard_normal((repeats, len(own), 1))
@@ -95,10 +105,10 @@ def risk_coverage(
     observed = None
     if y_true is not None:
         label = as_positions(y_true, n, "documents of draws", mean.shape[1])
-        observed = np.cumsum(label[order] != top[order])[answered - 1] / answered
+        observed = of_answered((label[order] != top[order]).astype(float)) / answered
     return RiskCoverage(
         coverage=answered / n,
-        probability=mean.max(axis=1)[order][answered - 1],
+        probability=certainty[answered - 1],
         risk=wrong.mean(axis=0) / answered,
         lower=lower,
         upper=upper,

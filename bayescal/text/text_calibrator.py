@@ -9,6 +9,7 @@ from scipy import sparse, special
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
@@ -104,7 +105,6 @@ def cross_val_scores(
     _, positive = encode_labels(labels, name="labels")
     values = as_labels(labels, "labels").reshape(positive.size)
     rows = validation.as_documents(documents, "documents")
-    rows = rows if hasattr(rows, "shape") else np.asarray(rows, dtype=object)
     scores = np.full(positive.size, np.nan)
     check_folds(folds, positive)
     for train, test in splitter(folds, random_state).split(rows, values):
@@ -113,8 +113,8 @@ def cross_val_scores(
                 "every fold must leave documents of both classes to train on, got one that leaves"
                 f" {values[train].tolist()[0]!r} only: take stratified or fewer folds."
             )
-        model = clone(classifier).fit(rows[train], values[train])
-        scores[test] = raw_scores(model, rows[test])
+        model = clone(classifier).fit(_safe_indexing(rows, train), values[train])
+        scores[test] = raw_scores(model, _safe_indexing(rows, test))
     if np.isnan(scores).any():
         raise ValueError(
             "folds must hold every document once, got"
