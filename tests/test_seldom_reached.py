@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats as st
-import xarray as xr
 from scipy import sparse
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.frozen import FrozenEstimator
@@ -31,7 +30,6 @@ from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.engines.program_functions import ProgramRecord
 from bayescal.fitting.fitted_classes import _labels
 from bayescal.fitting.fitted_topics import _base_rates
-from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
 from bayescal.inference.newton import compare
@@ -182,15 +180,6 @@ def test_sides_of_no_width_get_a_little():
     np.testing.assert_allclose(right, [1.0, 2.0], rtol=1e-6)
 
 
-def test_evidence_says_that_it_was_not_resolved():
-    found = [
-        list(part.unresolved("densities", xr.Dataset(variables)))
-        for variables in ({}, {"resolved": ("k", [True])}, {"resolved": ("k", [True, False])})
-    ]
-    assert [len(each) for each in found] == [0, 0, 1]
-    assert "was not resolved" in found[2][0].what
-
-
 def test_densities_are_parameters_of_an_estimator():
     density = Density("StudentT", nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
     same = Density("StudentT", nu=4, priors={"sigma": Density("HalfNormal", sigma=1.0)})
@@ -211,17 +200,6 @@ def test_calibrations_of_topics_beyond_a_number_are_read_again(monkeypatch):
     assert curves._read(0) is first
     curves._read(2)
     assert curves._read(0) is not first
-
-
-@pytest.mark.parametrize("refit", ["never", "always"])
-def test_recalibrations_are_pickled(refit):
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=60)
-    fitted = Recalibrator(draws=12, refit=refit, random_state=0).fit(p, rng.random(60) < p**2)
-    again = pickle.loads(pickle.dumps(fitted))
-    for each in (again, Recalibrator.from_results(fitted.posterior_)):
-        np.testing.assert_array_equal(each.predict_proba(p), fitted.predict_proba(p))
-        assert each.refit_weight_ == fitted.refit_weight_
 
 
 @pytest.mark.parametrize(("gain", "weight"), [(-50.0, 0.0), (50.0, 1.0)])
