@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats as st
+import xarray as xr
 from scipy import sparse
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.frozen import FrozenEstimator
@@ -30,6 +31,7 @@ from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.engines.program_functions import ProgramRecord
 from bayescal.fitting.fitted_classes import _labels
 from bayescal.fitting.fitted_topics import _base_rates
+from bayescal.fitting.parts import part
 from bayescal.fitting.parts.configured import Density
 from bayescal.fitting.results import calibration
 from bayescal.inference.newton import compare
@@ -178,6 +180,15 @@ def test_sides_of_no_width_get_a_little():
     assert theta.tolist() == [0.5, 0.5]
     np.testing.assert_allclose(left, [3.0, 2.0 * SMALLEST_SHARE])
     np.testing.assert_allclose(right, [1.0, 2.0], rtol=1e-6)
+
+
+def test_evidence_says_that_it_was_not_resolved():
+    found = [
+        list(part.unresolved("densities", xr.Dataset(variables)))
+        for variables in ({}, {"resolved": ("k", [True])}, {"resolved": ("k", [True, False])})
+    ]
+    assert [len(each) for each in found] == [0, 0, 1]
+    assert "was not resolved" in found[2][0].what
 
 
 def test_densities_are_parameters_of_an_estimator():
