@@ -10,6 +10,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.engines.pooled import drawing, population
 from bayescal.fitting.engines.pooled.drawing import DrawnTopics, Health, TopicDraws, pick_updated
 from bayescal.fitting.engines.pooled.engine import draw_population
+from tests.one_more_topic import forget_the_evidence
 from tests.pooled_tools import of_class
 
 POPULATIONS = 4000
@@ -256,10 +257,7 @@ def test_draws_are_those_of_the_mixture_over_populations(weighed_alone):
 
 
 def test_populations_that_the_topic_does_not_weigh_are_found(weighed_alone, monkeypatch):
-    def alike(log_evidence):
-        return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0
-
-    monkeypatch.setattr(drawing, "weigh", alike)
+    forget_the_evidence(monkeypatch)
     assert off_mixture(weighed_alone, np.random.default_rng(1))[0] > LIMIT
 
 
