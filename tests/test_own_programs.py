@@ -571,6 +571,7 @@ BAD = [
         "has no free variable",
     ),
     (SLOPE, f'{SLOPE}; pm.Normal("draw")', "variables named draw, which results keep"),
+    (SLOPE, f'{SLOPE}; pm.Normal("chain")', "variables named chain"),
     (SLOPE, f'{SLOPE}; pm.Beta("prior", 1, 1)', "variables named prior"),
     (ANSWER, "return intercept", r"of the shape of the scores, \(60,\), got \(\)"),
     (ANSWER, "return pm.math.log(-1.0 - score**2) + intercept", "returns nan for 60 of 60"),
