@@ -17,7 +17,7 @@ from bayescal.fitting.engines.pooled.log_odds import (
     draw_log_odds,
     draw_unseen,
 )
-from bayescal.fitting.engines.program import sample_groups
+from bayescal.fitting.engines.program import draw_posterior
 from bayescal.fitting.scores import BinaryScores
 
 PIECES = Pieces(np.array([-0.5, 0.6]), 0.1)
@@ -71,7 +71,7 @@ def sample(*, draws, tune, seed=1):
     positive = np.concatenate([data.positive for data in topics])
     low, high = np.array([-np.inf, -0.5, 0.6]), np.array([-0.5, 0.6, np.inf])
     length = np.clip(x[:, None], low, high) - np.clip(0.1, low, high)
-    with pm.Model():
+    with pm.Model() as model:
         mu, log_tau, slope, log_sigma = (
             pm.Normal(f"point_{k}", *prior)
             for k, prior in enumerate(zip(HYPERPRIOR.mean, HYPERPRIOR.scale, strict=True))
@@ -87,11 +87,8 @@ def sample(*, draws, tune, seed=1):
         b = pm.Deterministic("slope", pm.math.exp(log_b))
         logit = a[code] + (length * b[code]).sum(axis=1)
         pm.Bernoulli("label", logit_p=logit, observed=positive)
-        result = pm.sample(
-            draws=draws, tune=tune, chains=CHAINS, cores=1, random_seed=seed, target_accept=0.95,
-            progressbar=False, compute_convergence_checks=False,
-        )  # fmt: skip
-    groups = sample_groups(result, ("posterior", "sample_stats"))
+    options, rng = {"target_accept": 0.95, "tune": tune}, np.random.default_rng(seed)
+    groups = draw_posterior(model, rng, draws=draws, chains=CHAINS, options=options)
     found = groups["posterior"].stack(sample=("chain", "draw"))
     points = np.stack([found[f"point_{k}"].values for k in range(4)], axis=-1)
     slopes = np.moveaxis(found["slope"].values, 1, 0)

@@ -156,8 +156,10 @@ def from_chains(chains, reference):
 
 @cache
 def stored(name):
-    """Return a reference of the PyMC era that runs."""
-    return _read(_file())[name]
+    """Return a reference of the PyMC era that runs, which knows enough."""
+    reference = _read(_file())[name]
+    assert reference.effective > LEAST_EFFECTIVE, name
+    return reference
 
 
 def _file():

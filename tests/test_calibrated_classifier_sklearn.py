@@ -1,8 +1,5 @@
 """CalibratedClassifier under scikit-learn's own checks and inside its tools."""
 
-import pickle
-
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -58,18 +55,6 @@ def test_the_set_of_checks_is_the_whole_one():
 def fitted(estimator=None, X=X, Y=Y, **parameters):
     estimator = LinearSVC() if estimator is None else estimator
     return CalibratedClassifier(estimator, QUICK, random_state=0, **parameters).fit(X, Y)
-
-
-def test_pickle_joblib_and_clone(tmp_path):
-    classifier = fitted(X=X3, Y=Y3)
-    joblib.dump(classifier, tmp_path / "classifier.joblib")
-    for copy in (
-        pickle.loads(pickle.dumps(classifier)),
-        joblib.load(tmp_path / "classifier.joblib"),
-        clone(classifier).fit(X3, Y3),
-    ):
-        np.testing.assert_array_equal(copy.predict_proba(X3), classifier.predict_proba(X3))
-        np.testing.assert_array_equal(copy.sample_proba(X3), classifier.sample_proba(X3))
 
 
 @pytest.mark.slow

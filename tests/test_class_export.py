@@ -1,7 +1,7 @@
 """Exported maps of several classes return the calibrator's probabilities."""
 
-import importlib.util
 import json
+import runpy
 
 import numpy as np
 import pytest
@@ -33,21 +33,9 @@ def three():
     return fit(names=NAMES)
 
 
-@pytest.fixture(scope="module")
-def many():
-    return fit(22, 120)
-
-
-@pytest.fixture(scope="module")
-def of_probabilities():
-    return fit(4, scores_are="probabilities")
-
-
 def run_python(path, scores):
-    spec = importlib.util.spec_from_file_location("exported_map", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.predict(scores), module.predict_interval(scores)
+    module = runpy.run_path(path)
+    return module["predict"](scores), module["predict_interval"](scores)
 
 
 def run_json(path, scores):
@@ -67,18 +55,23 @@ def run_onnx(path, scores):
     return p, np.stack([lower, upper], axis=2)
 
 
+FITS = {
+    "three": lambda: fit(names=NAMES),
+    "many": lambda: fit(22, 120),
+    "probabilities": lambda: fit(4, scores_are="probabilities"),
+}
 SUFFIX = {"python": ".py", "json": ".json", "onnx": ".onnx"}
 RUN = {"python": run_python, "json": run_json, "onnx": run_onnx}
 
 
 @pytest.mark.parametrize("format", list(RUN))
-@pytest.mark.parametrize("which", ["three", "many", "of_probabilities"])
-def test_files_say_what_the_calibrator_says(format, which, tmp_path, request):
-    calibrator = request.getfixturevalue(which)
+@pytest.mark.parametrize("which", FITS)
+def test_files_say_what_the_calibrator_says(format, which, tmp_path):
+    calibrator = FITS[which]()
     size = calibrator.classes_.size
     rng = np.random.default_rng(5)
     scores = rng.normal(size=(40, size)) * rng.choice([0.1, 5.0, 300.0], size=(40, 1))
-    if which == "of_probabilities":
+    if which == "probabilities":
         scores = special.softmax(scores, axis=1)
         scores[0] = np.eye(size)[1]
     elif which == "three":

@@ -169,11 +169,3 @@ def test_bad_inputs(calibrator, features, labels, message):
 def test_bad_shares(fitted, prior, message):
     with pytest.raises(ValueError, match=message):
         fitted.predict_proba(X, prior)
-
-
-def test_constant_and_identical_columns_have_an_answer():
-    scores = np.column_stack([X[:, 0], np.zeros(300), X[:, 0]])
-    found = MulticlassCalibrator(draws=10, chains=2, random_state=0).fit(scores, CODES)
-    p = found.predict_proba(scores)
-    assert np.isfinite(p).all()
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)

@@ -125,14 +125,6 @@ def test_an_impossible_outcome_is_named_by_its_row_of_the_file(tmp_path):
     assert "Reviewed and signed" in page
 
 
-def test_rows_of_clusters_are_no_patients_by_themselves(tmp_path):
-    visits = pd.DataFrame({"p": np.linspace(0.1, 0.9, 40), "y": [0, 0, 0, 1, 1] * 8})
-    path = write(visits.assign(patient=np.arange(40) // 2), tmp_path / "visits.csv")
-    shown = run("audit", path, "--cluster-column", "patient").stdout
-    assert "40 rows of 20 clusters count as" in shown
-    assert "16 of 40 rows are positive" in shown
-
-
 def test_documents_keep_their_numbers_where_others_do_not_count():
     p, y = np.append(np.full(20, 0.3), 0.0), np.append(np.arange(20) % 3 == 0, True)
     with pytest.warns(UserWarning, match="Document 20 .counted from 0. is positive"):

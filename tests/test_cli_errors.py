@@ -98,6 +98,7 @@ CALLS = [
     ),
     ("fit scores.csv --weight-column w", "no column 'w'.*--weight-column"),
     ("fit scores.csv --split-column s", "no column 's'.*--split-column"),
+    ("fit scores.csv --cluster-column c", "no column 'c'.*--cluster-column"),
     ("fit scores.csv --score-column topic", "'topic'.*finite.*got 'a' in row 2 of"),
     ("fit scores.csv --label-column score", "must name different columns, got 'score' for both"),
     ("fit scores.csv --label-column weight", "'weight'.*only one class.*got only .*1"),

@@ -179,11 +179,8 @@ def test_lower_scores_may_stand_for_positives(tmp_path):
 
 # The positive label is stated, by its words or else with a warning
 
-WORDS = [("survived", "died"), ("nein", "ja"), ("no event", "event"), ("impostor", "genuine"),
-         ("nonresponsive", "Responsive"), ("H2", "H1"), (-1, 1)]  # fmt: skip
 
-
-@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("words", [("survived", "died"), ("H2", "H1"), (-1, 1)])
 def test_words_decide_which_label_is_positive(words, tmp_path):
     result = run("fit", write(spelled(*words), tmp_path / "s.csv"), *MLE)
     stated = f"Positive label: '{words[1]}', 10 of 40 labelled rows in column 'label' of"

@@ -53,16 +53,6 @@ def test_the_command_reports_one_calibrator(folder, tmp_path):
     np.testing.assert_allclose(data_of(out)["topics"][0]["point"], expected, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.slow
-def test_the_command_takes_test_rows_of_a_split(folder, tmp_path):
-    frame = make_topics()
-    split = np.where(np.arange(len(frame)) % 2 == 0, "train", "test")
-    scores = write(frame.assign(split=split), tmp_path / "scores.csv")
-    run("report", folder / "pooled", "--test", scores, "--out", tmp_path / "report.html")
-    topics = data_of(tmp_path / "report.html")["topics"]
-    assert sum(topic["test"]["point"]["n"] for topic in topics) == len(frame) // 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

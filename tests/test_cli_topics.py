@@ -126,28 +126,17 @@ def test_probabilities_are_pooled_by_their_log_odds(tmp_path):
 
 
 @pytest.mark.slow
-def test_rows_are_weighted(tmp_path):
-    frame = make_topics().assign(weight=lambda f: np.arange(len(f)) % 3)
-    options = ("--family", "laplace", "--weight-column", "weight", "--out", tmp_path / "out")
-    run("fit", write(frame, tmp_path / "s.csv"), *POOL, *options)
-    expected = TopicCalibrator(parts="laplace", draws=100, random_state=0)
-    columns = (frame[name].to_numpy() for name in ("score", "label", "topic", "weight"))
-    score, _, topic, _ = arguments = tuple(columns)
-    found = read(tmp_path / "out/probabilities.csv")["log_odds"]
-    assert found.to_numpy() == pytest.approx(
-        expected.fit(*arguments).decision_function(score, topic)
-    )
-
-
-@pytest.mark.slow
 def test_topics_without_a_class_are_flagged(tmp_path):
     frame = make_topics()
     frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
     result = run("fit", write(frame, tmp_path / "s.csv"), *POOL, "--out", tmp_path / "out")
-    flags = {each["topic"]: each["flag"] for each in summary_of(tmp_path / "out")["topics"]}
+    summary = summary_of(tmp_path / "out")
+    flags = {each["topic"]: each["flag"] for each in summary["topics"]}
     assert "no documents of class 1 that count" in flags["a"]
     assert flags["B x"] == ""
     assert "no documents of class 1 that count" in result.stdout
+    assert summary["left_out"] == {}
+    assert (read(tmp_path / "out/probabilities.csv")["probability"] != "").all()
 
 
 @pytest.mark.slow
@@ -186,15 +175,16 @@ def test_what_cannot_be_pooled(tmp_path, options, message):
 
 
 @pytest.mark.slow
-def test_inclusion_probabilities_are_those_of_the_estimator(tmp_path):
-    frame = make_topics()
-    frame["inclusion"] = np.where(np.arange(len(frame)) % 3, 0.04, 1.0)
-    scores = write(frame, tmp_path / "scores.csv")
-    run("fit", scores, *POOL, "--inclusion-column", "inclusion", "--out", tmp_path / "out")
+@pytest.mark.parametrize("name", ["weight", "inclusion"])
+def test_weights_of_rows_are_those_of_the_estimator(name, tmp_path):
+    frame, third = make_topics(), np.arange(160) % 3
+    given = third if name == "weight" else np.where(third, 0.04, 1.0)
+    scores = write(frame.assign(**{name: given}), tmp_path / "scores.csv")
+    run("fit", scores, *POOL, f"--{name}-column", name, "--out", tmp_path / "out")
     expected = TopicCalibrator(draws=100, random_state=0)
-    data = (frame[name].to_numpy() for name in ("score", "label", "topic"))
-    expected.fit(*data, inclusion=frame["inclusion"].to_numpy())
-    of_rows = expected.predict_proba(frame["score"].to_numpy(), frame["topic"].to_numpy())[:, 1]
+    score, label, topic = (frame[column].to_numpy() for column in ("score", "label", "topic"))
+    argument = {"sample_weight" if name == "weight" else name: given}
+    of_rows = expected.fit(score, label, topic, **argument).predict_proba(score, topic)[:, 1]
     found = read(tmp_path / "out/probabilities.csv")["probability"]
     np.testing.assert_allclose(found, of_rows, rtol=1e-9)
 
@@ -266,14 +256,6 @@ def test_predict_and_report_leave_its_rows_out_and_say_so(left_out_folder, tmp_p
     topics = {topic["name"]: topic["test"]["point"]["n"] for topic in data_of(out)["topics"]}
     assert topics == {"b/x": 40, "NA": 40, "B x": 40}
     assert "that the fit left out ('a')" in result.stderr
-
-
-@pytest.mark.slow
-def test_pooled_it_has_the_populations_answer(left_out_folder, tmp_path):
-    pool = ("--pool", "--draws", "50", "--out", tmp_path / "out")
-    run("fit", left_out_folder / "scores.csv", *BY_TOPIC, *pool)
-    assert summary_of(tmp_path / "out")["left_out"] == {}
-    assert (read(tmp_path / "out/probabilities.csv")["probability"] != "").all()
 
 
 def test_what_a_calibrator_refuses_is_left_out_too(left_out_folder, monkeypatch):

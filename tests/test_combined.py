@@ -269,26 +269,6 @@ def test_hard_data(name):
         assert losses(fitted.decision_function(scores), positive).log_loss <= 1.25 * smoothed
 
 
-@pytest.mark.slow
-def test_weights_that_leave_one_effective_document_a_class():
-    weight = np.zeros(72)
-    weight[[3, 70]] = 1.0
-    fitted = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE, weight)
-    two = ScoreCalibrator(random_state=0).fit(SCORES[[3, 70]], POSITIVE[[3, 70]])
-    assert np.all(np.isfinite(fitted.predict_interval(X)))
-    assert two.predict_proba(X).shape == fitted.predict_proba(X).shape
-
-
-@pytest.mark.slow
-def test_a_weight_of_two_repeats_the_document():
-    twice = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE, np.full(72, 2.0))
-    repeated = ScoreCalibrator(random_state=0).fit(np.tile(SCORES, 2), np.tile(POSITIVE, 2))
-    once = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
-    assert twice.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=0.015)
-    width = [np.diff(c.predict_interval(X)).mean() for c in (once, twice)]
-    assert width[1] < 0.98 * width[0]
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

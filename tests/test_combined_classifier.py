@@ -404,12 +404,7 @@ class TestWhatIsHandedOn:
 
     @pytest.mark.slow
     def test_sparse_documents_jobs_and_pickles(self):
-        classifiers = [
-            ("logistic", LogisticRegression()),
-            ("tree", DecisionTreeClassifier(max_depth=3)),
-        ]
-        dense = CombinedClassifier(classifiers, combiner="logistic", random_state=0)
-        dense.set_params(classifiers=[classifiers[0]])
+        dense = CombinedClassifier(PAIR[:1], combiner="logistic", random_state=0)
         found = clone(dense).fit(X, Y)
         same = clone(dense).set_params(n_jobs=2).fit(sparse.csr_array(X), Y)
         assert_allclose(found.predict_proba(X), same.predict_proba(sparse.csr_array(X)), atol=1e-5)

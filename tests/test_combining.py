@@ -28,7 +28,6 @@ from bayescal.combining.nested import (
     rates_of_few,
     splits_of,
 )
-from bayescal.metrics import losses
 from bayescal.text.word_models import DecisionTree
 from tests.combining_tools import ByHeart, Column, views
 
@@ -263,16 +262,6 @@ class TestCombiners:
             p = fitted.classifier.predict_proba(z)[:, 1]
             inputs = Inputs(X, np.empty((100, 0)))
             np.testing.assert_allclose(special.expit(fitted.score(inputs)), p, atol=1e-9)
-
-
-class TestNoLeak:
-    """Labels that are noise: combiners of held-out scores show it, leaked scores do not."""
-
-    @staticmethod
-    def excess(combined, X, y):
-        """Return the log-loss on new documents less that of the base rate, in bits a document."""
-        found = losses(combined.score(Inputs(X, np.empty((len(X), 0)))), y == 1).log_loss
-        return (found - losses(np.full(y.size, special.logit(0.5)), y == 1).log_loss) / y.size
 
 
 def test_column_scores_are_what_they_say():

@@ -1,10 +1,7 @@
 """Online combiners: against literal loops, in batches and passes, over a million rounds."""
 
-import pickle
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bayescal.combining.online.online_combiner import OnlineCombiner
@@ -185,13 +182,6 @@ class TestWhatRulesDo:
         close = OnlineCombiner("winbmx").fit(P, y, indicators=on)
         assert plain.n_updates_ == 300
         assert 0 < close.n_updates_ < 300
-
-    def test_copies(self):
-        P, y, _ = game()
-        found = OnlineCombiner("winnow", beta=0.7).fit(P, y)
-        back = pickle.loads(pickle.dumps(found))
-        np.testing.assert_array_equal(back.predict_proba(P), found.predict_proba(P))
-        assert clone(found).get_params() == found.get_params()
 
     @pytest.mark.parametrize("rule", RULES)
     def test_before_the_first_label(self, rule):

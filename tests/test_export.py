@@ -1,8 +1,8 @@
 """Exported files return the calibrator's probabilities, near and far, without bayescal."""
 
-import importlib.util
 import json
 import math
+import runpy
 import sqlite3
 import subprocess
 import sys
@@ -33,10 +33,7 @@ AWKWARD = 'a"""\n--; "q" \\ \N{LATIN SMALL LETTER E WITH ACUTE}'
 
 
 def run_python(path, scores, column):
-    spec = importlib.util.spec_from_file_location("exported", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return np.atleast_2d(module.predict(scores))
+    return np.atleast_2d(runpy.run_path(path)["predict"](scores))
 
 
 def run_json(path, scores, column):

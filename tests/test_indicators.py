@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -390,10 +389,6 @@ class TestBadInput:
             ReliabilityIndicators([("nb", MultinomialNB())], prefit=True).fit(COUNTS, LABELS)
 
     def test_of_new_documents(self):
-        with pytest.raises(ValueError, match="has 3 features, but ReliabilityIndicators is expect"):
-            fitted().transform([[1, 2, 3]])
-        with pytest.raises(NotFittedError):
-            ReliabilityIndicators([("nb", MultinomialNB())]).transform(NEW)
         with pytest.raises(ValueError, match="Negative values in data"):
             fitted().transform(-COUNTS)
 

@@ -1,6 +1,5 @@
 """Likelihood ratios in pictures, in reports and in the shell."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -34,6 +33,7 @@ from bayescal.plots import (
 from bayescal.report import write_report, write_validation
 from tests.browser import browser, opened
 from tests.cli_tools import run
+from tests.report_data import data_of
 from tests.test_likelihood_ratio_validation import all_pairs
 
 
@@ -208,11 +208,6 @@ def test_displays_are_drawn_again_from_their_data(pairs, calibrator, tmp_path):
         assert again.ax_.get_ylim() == pytest.approx(display.ax_.get_ylim())
 
 
-def data_of(path):
-    text = path.read_text(encoding="utf-8")
-    return text, json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
-
-
 @pytest.mark.slow
 def test_validation_page(pairs, tmp_path):
     same, _, sources = pairs
@@ -223,7 +218,7 @@ def test_validation_page(pairs, tmp_path):
     path = write_validation(
         tmp_path / "validation.html", same, ratios, sources=sources, run={"Run": {"seed": "0"}}
     )
-    text, data = data_of(path)
+    text = path.read_text(encoding="utf-8")
     found = validate(same, ratios.log10, sources=sources, rng=0)
     for each in (found.cllr, found.min_cllr, found.cal_cllr):
         assert f'<td class="number">{each.value:.3f}</td>' in text
@@ -232,9 +227,10 @@ def test_validation_page(pairs, tmp_path):
     beyond = sum("range" in each for each in ratios.beyond)
     assert f"Scores beyond those fitted in {beyond} cases" in text
     assert "<b>other</b>" not in text
-    titles = [figure["title"] for figure in data["evidence"]]
+    figures = data_of(path)["evidence"]
+    titles = [figure["title"] for figure in figures]
     assert [title.split()[0] for title in titles] == ["Shares", "Stated", "Empirical"]
-    entropy = data["evidence"][2]["series"][0]
+    entropy = figures[2]["series"][0]
     at = entropy["x"].index(0)
     assert entropy["y"][at] == pytest.approx(found.cllr.value, rel=1e-3)
     wrong = ratios.log10.copy()
@@ -253,12 +249,12 @@ def test_a_report_has_the_section_if_asked(calibrator, tmp_path):
     calibrator.report(plain, test)
     calibrator.report(asked, test, likelihood_ratio=True)
     assert "Weight of evidence" not in plain.read_text(encoding="utf-8")
-    text, data = data_of(asked)
+    text, figures = asked.read_text(encoding="utf-8"), data_of(asked)["evidence"]
     expected = cllr(label, likelihood_ratios(calibrator, test[0]).log10)
     assert f'<td class="number">{expected:.3f}</td>' in text
     assert "Comparisons are taken as independent" in text
-    assert len(data["evidence"]) == 3
-    pav = data["evidence"][1]
+    assert len(figures) == 3
+    pav = figures[1]
     shown = np.concatenate([each[axis] for each in pav["series"] for axis in ("x", "y")])
     (low, high), reach = pav["x"], np.ptp(shown)
     assert pav["y"] == pav["x"]
@@ -296,8 +292,8 @@ def test_a_browser_draws_the_figures(pairs, calibrator, tmp_path):
 def test_bad_ratios_are_said(tmp_path, calibrator):
     ratios = likelihood_ratios(calibrator, [0.0, 1.0, 2.0, 3.0])
     with pytest.warns(UserWarning, match="natural logarithms"):
-        text, _ = data_of(write_validation(tmp_path / "v.html", [1, 1, 0, 0], ratios))
-    assert "These LRs are worse than LR = 1 for every comparison" in text
+        page = write_validation(tmp_path / "v.html", [1, 1, 0, 0], ratios)
+    assert "These LRs are worse than LR = 1 for every comparison" in page.read_text("utf-8")
     with pytest.raises(TypeError, match=r"must be LikelihoodRatios.* got an object of type"):
         write_validation(tmp_path / "array.html", [1, 1, 0, 0], ratios.log10)
     assert not (tmp_path / "array.html").exists()

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from bayescal import metrics
-from bayescal.support.numerics import probability
+from bayescal.support.labels import encode_labels
+from bayescal.support.numerics import (
+    class_prior,
+    log_odds,
+    log_probabilities,
+    probabilities,
+    probability,
+)
 
 RNG = np.random.default_rng(11)
 P = np.round(RNG.beta(1, 2, 400), 2)  # with ties
@@ -340,3 +348,81 @@ def test_it_tells_right_probabilities_from_wrong_ones_and_forgives_small_moves()
     moved = np.where(half > 0.0, 0.499, 0.501)  # right at 1/2, and far off at these two in bins
     assert metrics.smooth_calibration_error(half, moved) < 0.03
     assert metrics.calibration_error(half, moved, n_bins=2) > 0.4
+
+
+# Bayes' rule in log-odds, the losses and labels
+
+LOG_ODDS = np.random.default_rng(4).normal(0, 3, 200)
+POSITIVE = np.random.default_rng(5).random(200) < 0.4
+
+
+def test_log_odds_are_those_of_the_joint_probabilities():
+    s = np.linspace(-2, 2, 9)
+    positive, negative = stats.norm(1, 1).pdf(s), stats.norm(-1, 2).pdf(s)
+    expected = 0.3 * positive / (0.3 * positive + 0.7 * negative)
+    found = probability(log_odds(0.3, np.log(positive), np.log(negative)))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_log_odds_survive_where_probabilities_do_not():
+    assert log_odds(0.5, -1e5, -2e5) == 1e5
+    assert probability(-800.0) == 0.0  # what is lost by asking for a probability
+
+
+def test_both_classes_are_reported_where_one_is_certain():
+    far = np.array([-700.0, -40.0, 0.0, 40.0, 700.0, np.inf])
+    given, found = far.copy(), probabilities(far)
+    tail = np.exp([-700.0, -40.0])  # 1 + exp(-40) is 1
+    assert found[:, 1] == pytest.approx([*tail, 0.5, 1.0, 1.0, 1.0], rel=1e-15)
+    assert found[:, 0] == pytest.approx([1.0, 1.0, 0.5, *tail[::-1], 0.0], rel=1e-15)
+    assert log_probabilities(far)[:, 0] == pytest.approx(
+        [-tail[0], -tail[1], -np.log(2), -40.0, -700.0, -np.inf], rel=1e-15
+    )
+    assert np.array_equal(far, given)
+
+
+@pytest.mark.parametrize(("positive", "total"), [(0, 0), (3, 8), (7, 7)])
+def test_class_prior_is_the_mean_of_a_beta_posterior(positive, total):
+    expected = stats.beta(1 + positive, 1 + total - positive).mean()
+    assert class_prior(positive, total) == pytest.approx(expected)
+
+
+def test_losses_are_those_of_scikit_learn():
+    found = metrics.losses(LOG_ODDS, POSITIVE)
+    p = probability(LOG_ODDS)
+    assert found.n == 200
+    assert found.log_loss == pytest.approx(
+        sklearn_log_loss(POSITIVE, p, normalize=False) / np.log(2)
+    )
+    assert found.squared_error == pytest.approx(200 * brier_score_loss(POSITIVE, p))
+    assert found.errors == np.sum((p > 0.5) != POSITIVE)
+
+
+def test_a_loss_beyond_rounding_is_finite_and_right():
+    found = metrics.losses([1000.0, -1000.0], [False, True])
+    assert found.log_loss == pytest.approx(2000 / np.log(2))
+    assert found.squared_error == 2.0
+    assert found.errors == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "truth", "message"),
+    [
+        ([0.0, np.inf], [True, False], "log_odds must be finite"),
+        ([0.0], [True, False], "same length, got 1 and 2"),
+    ],
+)
+def test_losses_refuse(values, truth, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.losses(values, truth)
+
+
+def test_labels_keep_their_type_and_order():
+    classes, positive = encode_labels(np.array([5, 2, 5]))
+    assert classes.tolist() == [2, 5]
+    assert positive.tolist() == [True, False, True]
+
+
+def test_many_values_are_called_continuous():
+    with pytest.raises(ValueError, match="continuous values"):
+        encode_labels(np.linspace(0, 1, 30))

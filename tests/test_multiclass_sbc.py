@@ -6,7 +6,7 @@ from scipy import special, stats
 
 from bayescal import MulticlassCalibrator
 from bayescal.fitting.engines.multiclass.density import FREEDOM, Maps, probabilities
-from studies.envelope import least_uniform
+from studies.sbc import adjusted_p
 from tests.multiclass_tools import PRIOR, draws_of, log_scores, other_gain, posterior_of
 
 pytestmark = pytest.mark.slow
@@ -70,22 +70,18 @@ def ranks(prior, weight=None, sets=SETS, kind=PLAIN):
     return dict(zip(names, np.array(out).T, strict=kind != OPTIONS))
 
 
-def adjusted_p(found):
-    return min(1.0, len(found) * least_uniform(found, DRAWS)[1])
-
-
 @pytest.mark.parametrize("kind", [PLAIN, EXCLUDED, OPTIONS])
 def test_ranks_of_the_engine_are_uniform(kind):
-    assert adjusted_p(ranks(PRIOR, kind=kind)) > LEVEL
+    assert adjusted_p(ranks(PRIOR, kind=kind), DRAWS) > LEVEL
 
 
 def test_ranks_with_another_prior_of_the_gain_are_not():
-    assert adjusted_p(ranks(other_gain(PRIOR, 3.0), sets=FEW_SETS)) < LEVEL
+    assert adjusted_p(ranks(other_gain(PRIOR, 3.0), sets=FEW_SETS), DRAWS) < LEVEL
 
 
 def test_ranks_with_documents_counted_often_are_not():
     weight = np.full(DOCUMENTS, 25.0)
-    assert adjusted_p(ranks(PRIOR, weight, sets=FEW_SETS, kind=OPTIONS)) < LEVEL
+    assert adjusted_p(ranks(PRIOR, weight, sets=FEW_SETS, kind=OPTIONS), DRAWS) < LEVEL
 
 
 @pytest.mark.slow

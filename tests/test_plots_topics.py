@@ -102,12 +102,6 @@ def test_held_out_documents_of_one_class_are_enough(topics, ax):
     assert display.bins_ is None
 
 
-def test_topic_must_be_one_of_those_fitted(topics, ax):
-    for topic in (None, "tin"):
-        with pytest.raises(ValueError, match="topic must be one of those fitted"):
-            ProbabilityDisplay.from_estimator(topics, topic=topic, ax=ax)
-
-
 # The display of a ranking shows the calibrator's answers in the order of the scores
 
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
 from bayescal.fitting.engines.pooled.engine import draw_population
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, Hyperprior
-from studies.envelope import least_uniform
+from studies.sbc import adjusted_p
 from tests.sizes import size
 
 pytestmark = pytest.mark.slow
@@ -73,13 +73,9 @@ def ranks(family, drawn):
     return dict(zip([*DENSITY_NAMES, "mode", "left", "right"], np.array(rows).T, strict=True))
 
 
-def adjusted_p(found):
-    return len(found) * least_uniform(found, DRAWS)[1]
-
-
 @pytest.mark.parametrize("family", ["asymmetric_laplace", "asymmetric_gaussian"])
 def test_ranks_are_uniform(family):
-    assert adjusted_p(ranks(family, drawn_by_the_engine(family))) > LEVEL
+    assert adjusted_p(ranks(family, drawn_by_the_engine(family)), DRAWS) > LEVEL
 
 
 def test_an_engine_of_another_hyperprior_is_rejected(monkeypatch):
@@ -87,10 +83,10 @@ def test_an_engine_of_another_hyperprior_is_rejected(monkeypatch):
     right = Hyperprior.of(1)
     halved = tuple(np.where(np.array(DENSITY_NAMES) == "log_shape", 0.5, 1.0) * right.scale)
     monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=halved))
-    assert adjusted_p(ranks("asymmetric_laplace", posteriors("asymmetric_laplace"))) < LEVEL
+    assert adjusted_p(ranks("asymmetric_laplace", posteriors("asymmetric_laplace")), DRAWS) < LEVEL
 
 
 def test_an_engine_that_swaps_sides_is_rejected():
     drawn = drawn_by_the_engine("asymmetric_laplace")
     swapped = [each[[*range(7), 8, 7]] for each in drawn]
-    assert adjusted_p(ranks("asymmetric_laplace", swapped)) < LEVEL
+    assert adjusted_p(ranks("asymmetric_laplace", swapped), DRAWS) < LEVEL

@@ -5,11 +5,9 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-import bayescal
 from bayescal import Program, ScoreCalibrator
 from bayescal.distributions import programs
 from bayescal.families import FAMILIES
-from tests.cli_tools import replace_sampler
 from tests.uncompiled import UNCOMPILED, value_of
 
 SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
@@ -145,19 +143,6 @@ def test_errors_inside_a_model_name_the_program_and_the_line(tmp_path):
     with pytest.raises(ValueError, match=r"mine.py, line 5, fails: ValueError: ") as raised:
         calibrator.fit(SCORE, LABEL)
     assert isinstance(raised.value.__cause__, ValueError)  # the traceback goes on below
-
-
-def test_a_program_of_nuts_is_sampled(tmp_path, monkeypatch):
-    replace_sampler(monkeypatch)
-    path = tmp_path / "mine.py"
-    path.write_text((programs.folder() / "asymmetric_laplace.py").read_text())
-    calibrator = ScoreCalibrator(Program(path), random_state=0).fit(SCORE, LABEL)
-    assert calibrator.inference_ == "nuts"
-    assert "sample_stats" in calibrator.posterior_
-    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
-    assert again.inference_ == "nuts"
-    assert again.parts == Program(str(path))
-    assert ScoreCalibrator(draws=50, chains=1).fit(SCORE, LABEL).inference_ == "exact"
 
 
 def test_loading_leaves_nothing_on_disk(tmp_path, monkeypatch):

@@ -213,8 +213,9 @@ def test_it_is_saved_loaded_pickled_and_cloned(fitted, pooled, tmp_path):
             Recalibrator.load(path),
             pickle.loads(pickle.dumps(each)),
         ):
-            np.testing.assert_allclose(copy.predict_proba(at), each.predict_proba(at))
+            np.testing.assert_array_equal(copy.predict_proba(at), each.predict_proba(at))
             assert copy.get_params() == each.get_params()
+            assert copy.refit_weight_ == each.refit_weight_
     with pytest.raises(NotFittedError):
         clone(fitted).predict([0.5])
     ScoreCalibrator(inference="mle").fit([0.0, 1.0, 2.0], [0, 1, 1]).save(tmp_path / "other.nc")

@@ -56,12 +56,6 @@ def single():
     return ScoreCalibrator(draws=200, random_state=0).fit(scores, labels), scores
 
 
-@pytest.fixture(scope="module")
-def pooled():
-    frame = make_topics()
-    return TopicCalibrator(**FAST).fit(frame), frame
-
-
 @pytest.mark.parametrize(
     ("tested", "off", "state", "said"),
     [
@@ -100,8 +94,8 @@ def test_few_held_out_documents_are_no_answer(single, tmp_path):
 
 
 @pytest.mark.slow
-def test_topics_are_ranked_by_how_uncertain_their_recall_is(pooled):
-    calibrator, frame = pooled
+def test_topics_are_ranked_by_how_uncertain_their_recall_is():
+    calibrator, frame = fitted_topics()
     contents = gather(calibrator, test=None, fitted=frame, level=0.9)
     widths = [row.choices[4].value for row in contents["rows"]]
     assert widths == sorted(widths, reverse=True)
@@ -182,9 +176,9 @@ def test_typical_scores_have_the_share_of_each_stretch():
 
 
 @pytest.mark.parametrize("which", ["single", pytest.param("pooled", marks=pytest.mark.slow)])
-def test_the_facts_of_a_report_are_counts_of_its_data(which, request):
+def test_the_facts_of_a_report_are_counts_of_its_data(which, single):
     """Counts, the fewest positives, the range of the scores, and what was held out."""
-    calibrator, data = request.getfixturevalue(which)
+    calibrator, data = single if which == "single" else fitted_topics()
     if which == "single":
         score, label = make_problem(300, seed=0)
         parts, test, fitted = [(score, label)], make_problem(50, seed=1), None
@@ -260,15 +254,10 @@ def test_documents_are_spread_out_alike_in_any_units(single):
     np.testing.assert_allclose(tiny, usual, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
-def test_names_in_tables_have_words_and_letters_are_explained_before_formulas(name):
-    calibrator, *_ = fitted_with(name)
-    (problem,) = calibrator.fitted_problems().values()
-    check_words(problem)
-    check_letters(model_of(calibrator))
-
-
-def check_words(problem):
+@pytest.mark.parametrize("name", [*CALIBRATORS, "topics"])
+def test_names_in_tables_have_words(name):
+    calibrator, *_ = fitted_topics() if name == "topics" else fitted_with(name)
+    problem = next(iter(calibrator.fitted_problems().values()))
     table, words = problem.parameters(0.9), page_words()
     names = [name for _, name in table.index if not name.startswith("at ")]
     assert set(names) <= words["parameters"].keys()
@@ -278,31 +267,21 @@ def check_words(problem):
         assert set(problem.parts.columns) <= words["columns"].keys()
 
 
-def test_every_name_of_topics_has_words(pooled):
-    calibrator, _ = pooled
-    check_words(next(iter(calibrator.fitted_problems().values())))
-
-
 def greek(text):
     return {each for each in text if unicodedata.name(each, "").startswith("GREEK SMALL")}
 
 
-def check_letters(blocks):
-    """Greek letters of formulas stand in words before them."""
+@pytest.mark.parametrize("name", [*CALIBRATORS, "topics", "separate topics"])
+def test_letters_are_explained_in_words_before_formulas(name):
+    calibrator, *_ = fitted_with(name) if name in CALIBRATORS else fitted_topics()
+    if name == "separate topics":
+        calibrator = TopicCalibrator("none", **FAST).fit(make_topics())
     told = set()
-    for block in blocks:
+    for block in model_of(calibrator, several=name not in CALIBRATORS):
         told |= greek(block.text)
         for line in block.formulas:
             letters = greek(shown(line))
             assert letters - {"\N{GREEK SMALL LETTER PI}"} <= told, block.title
-
-
-@pytest.mark.parametrize("pooling", ["partial", "none"])
-def test_letters_of_the_model_of_topics_are_explained_before(pooling, pooled):
-    calibrator, frame = pooled
-    if pooling != "partial":
-        calibrator = TopicCalibrator(pooling, **FAST).fit(pd.DataFrame(frame))
-    check_letters(model_of(calibrator, several=True))
 
 
 def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(single, tmp_path):
@@ -316,20 +295,6 @@ def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(sin
     )
     for name, colour in expected.items():
         assert f"--{name}: {colour};" in style
-
-
-@pytest.mark.slow
-def test_estimators_pass_on_what_is_asked(tmp_path):
-    calibrator = ScoreCalibrator(draws=100, random_state=0).fit(
-        [-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1]
-    )
-    asked = {"threshold": 0.25, "recall": 0.7}
-    own = calibrator.report(tmp_path / "own.html", **asked)
-    same = write_report(calibrator, tmp_path / "same.html", **asked)
-    other = write_report(calibrator, tmp_path / "other.html")
-    said = [data_of(path)["topics"][0]["selection"] for path in (own, same, other)]
-    assert said[0] == said[1] != said[2]
-    assert said[0]["at"]["threshold"] == [0.25]
 
 
 def test_impossible_documents_of_many_cells_are_counted_not_numbered():

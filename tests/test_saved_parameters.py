@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import fields
-from functools import cache
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from bayescal import (
     Logistic,
     Monotone,
     MulticlassCalibrator,
-    Population,
     Program,
     ScoreCalibrator,
     TopicCalibrator,
@@ -195,13 +193,6 @@ def test_a_prior_of_several_classes_is_checked(stated, message):
         MulticlassCalibrator(prior_knowledge=stated).fit(OF_CLASSES, CLASSES)
 
 
-@cache
-def history():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return TopicCalibrator(**GAUSSIAN).fit(SCORES, LABELS, TOPICS)
-
-
 CONFIGURED = {
     "densities": lambda: PARTS[1],
     "monotone": lambda: PARTS[2],
@@ -225,18 +216,3 @@ def test_configured_objects_are_cloned_and_saved(name):
         estimator = ScoreCalibrator(**{where: value})
         assert getattr(clone(estimator), where) == value
         assert decode(encode(estimator.get_params(deep=False)))[where] == value
-
-
-@pytest.mark.parametrize("of", [Population, lambda each: each], ids=["population", "calibrator"])
-def test_priors_from_a_history_are_cloned_as_they_are(of):
-    known = of(history())
-    estimator = ScoreCalibrator(prior_knowledge=known)
-    assert clone(clone(estimator)).prior_knowledge is known
-    if isinstance(known, Population):
-        assert clone(known) is known
-
-
-def test_a_population_goes_on_without_its_file(tmp_path):
-    calibrator = fit(ScoreCalibrator(prior_knowledge=Population(history()), random_state=0))
-    again = load(calibrator.save(tmp_path / "saved.nc"))
-    assert np.array_equal(next_answers(again), next_answers(calibrator))

@@ -277,12 +277,6 @@ class TestSaveAndLoad:
         self.same(calibrator, loaded)
         assert loaded.predict(NEW).dtype == calibrator.predict(NEW).dtype
 
-    def test_no_pickle_and_a_version(self, point, tmp_path):
-        tree = xr.open_datatree(point.save(tmp_path / "fit.nc"), engine="h5netcdf")
-        with tree:
-            assert tree.attrs["bayescal_schema"] == 1
-            assert "numpy" in tree.attrs["bayescal_versions"]
-
     def test_what_cannot_be_read(self, point, tmp_path):
         other = tmp_path / "other.nc"
         other.write_bytes(sealed(xr.DataTree().to_netcdf(engine="h5netcdf")))

@@ -264,28 +264,18 @@ def test_every_topic_of_a_file_is_spoken_of(tmp_path):
 # Warnings name the line that called the package, from however deep they come
 
 
-def fit_reversed():
-    ScoreCalibrator(**FAST).fit(SCORES, LABELS)
+CORN = FAST | {"positive": "Corn"}
+CALLS = {
+    "fit": lambda: ScoreCalibrator(**FAST).fit(SCORES, LABELS),
+    "fit mle": lambda: ScoreCalibrator("gaussian", "mle").fit(SCORES, LABELS),
+    "predict": lambda: (
+        ScoreCalibrator(**CORN).fit(special.expit(SCORES), LABELS).predict_proba([0.5, 1.5])
+    ),
+    "fit one topic": lambda: TopicCalibrator(**CORN).fit(SCORES, LABELS, np.repeat(0, 200)),
+}
 
 
-def fit_mle_reversed():
-    ScoreCalibrator("gaussian", "mle").fit(SCORES, LABELS)
-
-
-def predict_beyond_probabilities():
-    share = special.expit(SCORES)
-    calibrator = ScoreCalibrator(positive="Corn", **FAST).fit(share, LABELS)
-    calibrator.predict_proba([0.5, 1.5])
-
-
-def fit_one_topic():
-    calibrator = TopicCalibrator(positive="Corn", **FAST)
-    calibrator.fit(SCORES, LABELS, np.zeros(LABELS.size, dtype=int))
-
-
-@pytest.mark.parametrize(
-    "call", [fit_reversed, fit_mle_reversed, predict_beyond_probabilities, fit_one_topic]
-)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_warnings_are_of_the_line_that_called(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

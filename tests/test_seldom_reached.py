@@ -213,17 +213,6 @@ def test_calibrations_of_topics_beyond_a_number_are_read_again(monkeypatch):
     assert curves._read(0) is not first
 
 
-@pytest.mark.parametrize("refit", ["never", "always"])
-def test_recalibrations_are_pickled(refit):
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=60)
-    fitted = Recalibrator(draws=12, refit=refit, random_state=0).fit(p, rng.random(60) < p**2)
-    again = pickle.loads(pickle.dumps(fitted))
-    for each in (again, Recalibrator.from_results(fitted.posterior_)):
-        np.testing.assert_array_equal(each.predict_proba(p), fitted.predict_proba(p))
-        assert each.refit_weight_ == fitted.refit_weight_
-
-
 @pytest.mark.parametrize(("gain", "weight"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_a_refit_that_hardly_helps_is_left_out(gain, weight, monkeypatch):
     monkeypatch.setattr(

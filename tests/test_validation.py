@@ -65,22 +65,6 @@ BAD_WEIGHTS = {
 each_family = pytest.mark.parametrize("family", FAMILIES)
 
 
-@pytest.mark.parametrize(("scores", "message"), BAD_SCORES.values(), ids=BAD_SCORES)
-def test_bad_scores(scores, message):
-    with pytest.raises(ValueError, match=f"^scores {message}"):
-        as_scores(scores)
-    with pytest.raises(ValueError, match=f"^margins {message}"):
-        as_scores(scores, "margins")
-
-
-@pytest.mark.parametrize(("weight", "message"), BAD_WEIGHTS.values(), ids=BAD_WEIGHTS)
-def test_bad_weights(weight, message):
-    with pytest.raises(ValueError, match=f"^sample_weight {message}"):
-        as_weights(weight, 3)
-    with pytest.raises(ValueError, match=f"^counts {message}"):
-        as_weights(weight, 3, "counts")
-
-
 @each_family
 def test_fits_refuse_bad_scores_and_weights(family):
     for scores, message in BAD_SCORES.values():

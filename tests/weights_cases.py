@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import pymc as pm
 from scipy import special
 
 from bayescal.distributions import programs
 from bayescal.fitting.engines.classifier_weights.model import Design
-from bayescal.fitting.engines.program import sample_groups
+from bayescal.fitting.engines.program import draw_posterior
 
 CHAINS = 4
 
@@ -76,18 +75,11 @@ def model_of(name, program="classifier_weights"):
 def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
     """Return coefficients by NUTS, (chain, draw, k), and the share of divergent transitions."""
     data = case(name)
-    with model_of(name, program):
-        result = pm.sample(
-            draws=draws,
-            tune=tune,
-            chains=CHAINS,
-            cores=1,
-            random_seed=seed,
-            target_accept=0.95,
-            progressbar=False,
-            compute_convergence_checks=False,
-        )
-    groups = sample_groups(result, ("posterior", "sample_stats"))
+    options = {"target_accept": 0.95, "tune": tune}
+    rng = np.random.default_rng(seed)
+    groups = draw_posterior(
+        model_of(name, program), rng, draws=draws, chains=CHAINS, options=options
+    )
     names = ["bias", "weight"]
     names += [] if data.indicators is None else ["shift"]
     values = [
