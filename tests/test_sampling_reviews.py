@@ -977,6 +977,7 @@ def test_wrong_plans_labels_and_thresholds():
             "scores must be those of the plan of round 1",
         ),
         (lambda: recall(np.zeros((N, 2)), AT), "two reviewers of a document have to agree"),
+        (lambda: recall(np.full(N, np.nan), AT), "must hold at least one label, got none"),
         (lambda: recall(labels[1:], AT), "give the scores of the whole collection"),
         (lambda: recall(np.full(N, 0.5), AT), r"or nan where there is none, got 0\.5"),
     ):
