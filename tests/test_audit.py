@@ -155,6 +155,42 @@ def test_net_benefit_and_error_sizes_are_sums_over_documents():
         assert three(number) == pytest.approx(list(wanted)), name
 
 
+def solve_newcombe(found, z, number, auc, variance):
+    """Assert that both ends solve Newcombe's equation, of DeLong's variance if that is larger."""
+
+    def of(a):
+        each = (a / (2.0 - a) - a**2, 2.0 * a**2 / (1.0 + a) - a**2)  # Hanley and McNeil
+        dependence = a * (1.0 - a) + (sum(number) / 2.0 - 1.0) * sum(each)
+        return dependence / np.prod(number)
+
+    wider = max(1.0, variance / of(auc)) if variance else 1.0
+    for end in (found.lower, found.upper):
+        assert (end - auc) ** 2 == pytest.approx(z**2 * wider * of(end), abs=1e-11)
+    assert found.value == pytest.approx(auc)
+    assert found.lower < auc <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize("apart", [4.0, 1.0, 0.2])
+def test_the_auc_has_newcombes_interval_at_least_as_wide_as_delongs(apart):
+    n, m, z = 40, 15, stats.norm.ppf(0.95)
+    s = np.concatenate([np.linspace(-1.0, 1.0, n), np.linspace(-0.9, 0.8, m) + apart])
+    s[-4:] += 3.0 * (apart < 1.0)  # positives of two kinds
+    y = np.arange(n + m) >= n
+    wins = s[y][:, None] > s[~y]
+    variance = wins.mean(axis=1).var(ddof=0) / (m - 1.0) + wins.mean(axis=0).var(ddof=0) / (n - 1.0)
+    found = audit(y, special.expit(s), random_state=0).numbers["AUC"]
+    solve_newcombe(found, z, (m, n), wins.mean(), variance)
+
+
+def test_counts_of_0_leave_benefits_and_losses_uncertain():
+    numbers = audit([0] * 59 + [1], [0.1] * 60, threshold=0.2, random_state=0).numbers
+    assert numbers["net benefit"].lower < numbers["net benefit"].value == 0.0
+    assert numbers["net benefit"].upper > 0.0
+    numbers = audit([0] * 60, [0.1] * 60).numbers
+    assert numbers["Brier score"].value == pytest.approx(0.01)
+    assert np.isnan([numbers["Brier score"].lower, numbers["log-loss in bits"].upper]).all()
+
+
 def test_intervals_of_a_designed_sample_have_its_effective_size():
     y, p = documents(160, 15)
     weight = np.where(np.arange(160) % 3 == 0, 1.0, 8.0)
@@ -174,10 +210,11 @@ def test_intervals_of_a_designed_sample_have_its_effective_size():
     ):
         number = own.sum() ** 2 / (own @ own)
         variance += own @ (placed - auc) ** 2 / own.sum() / (number - 1.0)
+    number = [own.sum() ** 2 / (own @ own) for own in (weight[y], weight[~y])]
+    solve_newcombe(numbers["AUC"], z, number, auc, variance)
     for name, value, ends in (
         ("observed / expected", rate / expected, ratio),
         ("Brier score", mean, (mean - half, mean + half)),
-        ("AUC", auc, (auc - z * np.sqrt(variance), auc + z * np.sqrt(variance))),
     ):
         assert three(numbers[name]) == pytest.approx([value, *ends]), name
     # Equal probabilities of inclusion are none.
@@ -465,6 +502,7 @@ def test_probabilities_of_the_other_class_are_warned_of():
     [
         ([0, 1], [20.0, 45.0], "p must lie between 0 and 1, got 20: they look like per cent"),
         ([0, 1], [-2.0, 3.0], "if these are scores, ScoreCalibrator"),
+        ([0, 1, 0], [0.2, 1.2, 0.4], "got 1.2: correct the values that do not"),
         ([0, 1], [0.2, np.nan], "p must be finite"),
         ([0, 1, 0], [0.2, 0.3], "y and p must have the same length, got 3 and 2"),
         (["dead", "alive"], [0.2, 0.3], "y must hold booleans, 0 and 1.*pass y == positive"),

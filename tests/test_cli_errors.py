@@ -166,6 +166,7 @@ FILES = [
     ("score,la\0bel\n1,a\n2,b\n", "the names of its columns must not hold null characters"),
     ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 3)),
     ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 4)),
+    (f"score,label\n1,0\n{99 * 'x'},1\n", CELL.format("score", f"'{56 * 'x'}...", 3)),
     ("score,label\n1,0\nnan,1\n", CELL.format("score", "'nan'", 3)),
     ("score,label\n1,0\n-inf,1\n", CELL.format("score", "'-inf'", 3)),
     ("score,label\n1,0\n1e200,1\n", "column 'score' of bad.csv must lie within 1e150"),

@@ -300,7 +300,7 @@ def test_labels_of_the_last_block_count_as_all_others(
     ("change", "words"),
     [
         ({"p": 1.5}, "part1.parquet, row 14 of the file (its first row is row 1): p must lie"),
-        ({"p": 40.0}, "they look like per cent"),
+        ({"p": 40.0}, "got 40: correct the values that do not"),
         ({"p": None}, "part1.parquet must hold a finite number in every row"),
         ({"y": 2}, "two"),
     ],

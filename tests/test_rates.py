@@ -98,6 +98,7 @@ def test_the_probability_of_useless_scores_is_the_ratio_of_evidences():
         evidence.append((likelihood * prior).sum() / prior.sum())
     assert len(evidence) == len(SLOPES) * len(BENDS)
     assert useless == pytest.approx(evidence[0] / sum(evidence), rel=0.1)
+    assert fit_rank_curve(np.zeros(1), *np.full((2, 1), 9.0), 1.0, np.random.default_rng(0))[1] == 1
 
 
 def test_a_good_judge_narrows_and_a_useless_or_reversed_one_does_no_harm():
@@ -340,7 +341,7 @@ def changed(value):
         (lambda: changed(1.5), {}, "labels must lie between 0 and 1, or nan.*got 1.5"),
         (lambda: (collection()[0], np.ones(3)), {}, r"labels must have shape \(4000,\)"),
         (lambda: (collection()[0], np.full(N, np.nan)), {}, "at least one label"),
-        (lambda: collection(), {}, "scores of the whole collection"),
+        (lambda: collection(), {}, "scores of the whole collection; where all have labels"),
         (lambda: (np.r_[np.nan, collection()[0][1:]], changed(1.0)[1]), {}, "scores"),
         (lambda: changed(1.0), {"level": 1.0}, "level must lie between"),
         (lambda: changed(1.0), {"design": "guessed"}, "design must be one of 'random'"),

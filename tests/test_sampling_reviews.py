@@ -528,18 +528,23 @@ def test_errors_of_reviewers_follow_from_their_conflicts():
     same = compare_reviewers(scores, second, second)
     assert (same.kappa, same.conflicts.size) == (1.0, 0)
     assert same.missed.value == pytest.approx(0.0, abs=1e-3)
+    few = compare_reviewers(scores[:40], second[:40], second[:40])
+    assert few.missed.upper > 0.02 < few.mistaken.upper
     with pytest.raises(ValueError, match="must share 20 labelled documents or more, got 19"):
         compare_reviewers(scores[:19], second[:19], second[:19])
 
 
 @pytest.mark.slow
-def test_intervals_of_the_errors_of_reviewers_hold():
+@pytest.mark.parametrize(
+    ("n", "missed", "mistaken"), [(1_000, (0.2, 0.1), (0.05, 0.02)), (100, [0.03] * 2, [0.02] * 2)]
+)
+def test_intervals_of_the_errors_of_reviewers_hold(n, missed, mistaken):
     held = np.zeros(2)
     for seed in range(60):
-        found = compare_reviewers(*two_reviewers(1_000, seed))
+        found = compare_reviewers(*two_reviewers(n, seed, missed, mistaken))
         held += [
             limits.lower <= truth <= limits.upper
-            for limits, truth in ((found.missed, 0.2), (found.mistaken, 0.05))
+            for limits, truth in ((found.missed, missed[0]), (found.mistaken, mistaken[0]))
         ]
     # With a coverage of 0.87 fewer than 45 have a probability of 0.3 %.
     assert (held >= 45).all(), held
@@ -972,6 +977,8 @@ def test_wrong_plans_labels_and_thresholds():
             "scores must be those of the plan of round 1",
         ),
         (lambda: recall(np.zeros((N, 2)), AT), "two reviewers of a document have to agree"),
+        (lambda: recall(np.full(N, np.nan), AT), "must hold at least one label, got none"),
+        (lambda: recall(labels[1:], AT), "give the scores of the whole collection"),
         (lambda: recall(np.full(N, 0.5), AT), r"or nan where there is none, got 0\.5"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -431,9 +431,10 @@ def shown(cell: Any) -> str:
 
     if _is_several(cell):
         value = cell.tolist() if isinstance(cell, np.ndarray) else cell
-        text = repr(value)
-        return f"a {type(value).__name__} {text if len(text) <= 40 else f'{text[:37]}...'}"
-    return "an empty cell" if pd.isna(cell) else repr(getattr(cell, "item", lambda: cell)())
+        return f"a {type(value).__name__} {validation.shown(value)}"
+    if pd.isna(cell):
+        return "an empty cell"
+    return validation.shown(getattr(cell, "item", lambda: cell)())
 
 
 def _labels(cells: NDArray[Any]) -> NDArray[Any]:

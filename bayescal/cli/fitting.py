@@ -230,7 +230,10 @@ def calibrator_files(topics: Sequence[str | None]) -> list[str]:
     taken = {TOPICS_FILE.removesuffix(".nc")}
     names = []
     for topic in topics:
-        stem = SINGLE.removesuffix(".nc") if topic is None else _stem(topic)
+        stem = SINGLE.removesuffix(".nc")
+        if topic is not None:
+            stem = re.sub(r"[^A-Za-z0-9._-]+", "_", topic).strip("._-")
+            stem = f"{'topic_' * bool(DEVICE.match(stem))}{stem}"[:LONGEST_STEM] or "topic"
         name, k = stem, 1
         # Some file systems do not distinguish Corn from corn.
         while name.casefold() in taken:
@@ -239,13 +242,6 @@ def calibrator_files(topics: Sequence[str | None]) -> list[str]:
         taken.add(name.casefold())
         names.append(f"{name}.nc")
     return names
-
-
-def _stem(topic: str) -> str:
-    text = re.sub(r"[^A-Za-z0-9._-]+", "_", topic).strip("._-")
-    if DEVICE.match(text):
-        text = f"topic_{text}"
-    return text[:LONGEST_STEM] or "topic"
 
 
 # `--pool`: all topics of a file together, around their population.

@@ -209,7 +209,8 @@ def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group
     """Return a row for each topic, up to MOST_TOPICS, in the given order."""
     shown = results[:MOST_TOPICS]
     flagged = [flag.partition(":")[0] for flag in predictions.flags(results)[:MOST_TOPICS]]
-    marks = _marks(flagged)
+    different, letters = [flag for flag in dict.fromkeys(flagged) if flag], ["", *ascii_lowercase]
+    marks = {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
     banded = any(each.curve.band is not None for each in results)
     band = f"{percent(level)} band"
     table = new_table("positives", "negatives", "mean P", topics=True)
@@ -231,13 +232,6 @@ def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group
         notes.insert(0, f"undecided: rows whose {band} holds 0.5, to look at, or to label")
     title = f"{counted(len(results), 'topic')} {how}; {order}"
     return titled(title, table, *more_topics(len(results), others), *notes)
-
-
-def _marks(flagged: Sequence[str]) -> dict[str, str]:
-    """Return one or two letters for each distinct flag."""
-    different = [flag for flag in dict.fromkeys(flagged) if flag]
-    letters = ["", *ascii_lowercase]
-    return {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
 
 
 def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:

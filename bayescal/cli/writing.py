@@ -314,16 +314,12 @@ def unfinished_run(
     except BaseException:
         # Without a result in the memory of `parallel`.
         if folder.is_dir() and not any(folder.rglob("output.pkl")):
-            _remove(folder, made)
+            shutil.rmtree(folder, ignore_errors=True)
+            for path in made:
+                if path.is_dir() and not any(path.iterdir()):
+                    path.rmdir()
         raise
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove(folder: Path, made: list[Path]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    for path in made:
-        if path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
 
 
 def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str, Any]:

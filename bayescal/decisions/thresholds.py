@@ -215,9 +215,11 @@ def choose(
     good = np.flatnonzero(criterion >= bar - ROUNDING)
     if not good.size:
         best = int(criterion.argmax())
-        what = f"{name} {wanted}" + ("" if assurance is None else f" with assurance {assurance}")
+        what, kind = f"{name} {wanted}", ""
+        if assurance is not None:
+            what, kind = f"{what} with assurance {assurance}", "assurance "
         raise ValueError(
-            f"no threshold reaches {what}: the best is {criterion[best]:.3g}, at"
+            f"no threshold reaches {what}: the best is {kind}{criterion[best]:.3g}, at"
             f" {cuts.score[best]:.6g}."
         )
     take_last = name == "precision"

@@ -180,14 +180,13 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
     """Return probabilities of the positive class as a float64 array of shape (n,)."""
     p = validation.as_scores(y_prob, name)
     if p.min() < 0.0 or p.max() > 1.0:
-        outside = p[(p < 0.0) | (p > 1.0)][0]
-        per_cent = p.min() >= 0.0 and p.max() <= 100.0
-        advice = (
-            "they look like per cent: divide by 100"
-            if per_cent
-            else "if these are scores, ScoreCalibrator turns them into probabilities"
-        )
-        raise ValueError(f"{name} must lie between 0 and 1, got {outside:g}: {advice}.")
+        outside = p[(p < 0.0) | (p > 1.0)]
+        advice = "if these are scores, ScoreCalibrator turns them into probabilities"
+        if 2 * outside.size < p.size:
+            advice = f"correct the values that do not; {advice}"
+        elif p.min() >= 0.0 and p.max() <= 100.0:
+            advice = "they look like per cent: divide by 100"
+        raise ValueError(f"{name} must lie between 0 and 1, got {outside[0]:g}: {advice}.")
     return p
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import optimize, special
 
 from bayescal.decisions.expected_cost import as_costs
 from bayescal.fitting.curves.curves import simultaneous_tail
@@ -26,6 +26,7 @@ from bayescal.support.validation import Floats
 
 THRESHOLDS = np.linspace(0.01, 0.99, 99)
 POINTS = 101  # of the calibration curve, evenly spaced in log-odds
+TINY = 1e-12  # least distance of an AUC from 0 and 1 in its interval
 RIGHT = np.array([0.0, 1.0])  # shift and slope without a change
 WIDE = np.array([3.0, 1.5])  # vague prior of the reported shift and slope, standard deviations
 
@@ -111,7 +112,8 @@ def counted_benefits(
     # True and false positives, false and true negatives.
     cells = np.stack([treated & truth, treated & ~truth, ~treated & truth, ~treated & ~truth])
     counts = cells @ effective_counts(outcomes)
-    drawn = rng.standard_gamma(counts, (draws, counts.size))
+    # Jeffreys' prior: a cell without a document may have some among others.
+    drawn = rng.standard_gamma(counts + 0.5, (draws, counts.size))
     drawn /= drawn.sum(axis=1, keepdims=True)
     worth = {
         "net benefit": [1.0, -cost.odds, 0.0, 0.0],
@@ -282,14 +284,22 @@ def losses_with_parts(outcomes: inputs.Forecasts, level: float) -> dict[str, Int
         mean = float(share @ each)
         half = z * math.sqrt(float(share @ (each - mean) ** 2) / size)
         parts = decomposition_of(outcomes._replace(p=p), partial(_mean_loss, loss=loss))
-        numbers[name] = Interval(mean, mean - half, mean + half, level)
+        # Losses of one class do not show how much the other would lose.
+        both = 0.0 < float(share @ outcomes.truth) < 1.0
+        ends = (max(mean - half, 0.0), mean + half, level) if both else ()
+        numbers[name] = Interval(mean, *ends)
         for part in ("miscalibration", "discrimination", "uncertainty"):
             numbers[f"{name}: {part}"] = Interval(getattr(parts, part))
     return numbers
 
 
+def rank_dependence(auc: float) -> float:
+    """Return the mean variance of DeLong's placements over auc (1 - auc), by Newcombe's formula."""
+    return 0.5 * ((1.0 - auc) / (2.0 - auc) + auc / (1.0 + auc))
+
+
 def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
-    """Return the AUC with DeLong's interval; nan with one class."""
+    """Return the AUC, nan with one class, with Newcombe's interval, or as wide as DeLong's."""
     counts = outcomes.counts
     values, code = np.unique(outcomes.p, return_inverse=True)
     plus, minus = (
@@ -301,17 +311,27 @@ def auc_of(outcomes: inputs.Forecasts, level: float) -> Interval:
     below = (np.cumsum(minus) - 0.5 * minus) / minus.sum()
     above = 1.0 - (np.cumsum(plus) - 0.5 * plus) / plus.sum()
     auc = float(plus @ below / plus.sum())
-    variance = 0.0
+    sizes, variance = [], 0.0
     for own, placement, mine in (
         (plus, below, counts[outcomes.truth]),
         (minus, above, counts[~outcomes.truth]),
     ):
-        spread = float(own @ (placement - auc) ** 2 / own.sum())
         size = weighting.effective_size(mine) if outcomes.sampled else float(own.sum())
-        size /= outcomes.factor
-        variance += spread / max(size - 1.0, 1.0)
-    half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(variance)
-    return Interval(auc, max(auc - half, 0.0), min(auc + half, 1.0), level)
+        sizes.append(max(size / outcomes.factor, 1.0))
+        variance += float(own @ (placement - auc) ** 2 / own.sum()) / max(sizes[-1] - 1.0, 1.0)
+
+    # Near 1 DeLong's variance is too small; where positives are of two kinds, Newcombe's is.
+    def newcombe(at: float) -> float:
+        dependence = 1.0 + (sum(sizes) - 2.0) * rank_dependence(at)
+        return at * (1.0 - at) * dependence / math.prod(sizes)
+
+    inner = min(max(auc, TINY), 1.0 - TINY)
+    scale = float(special.ndtri(0.5 + level / 2.0)) ** 2 * max(1.0, variance / newcombe(inner))
+    lower, upper = (
+        optimize.brentq(lambda at: (at - inner) ** 2 - scale * newcombe(at), end, inner)
+        for end in (0.0, 1.0)
+    )
+    return Interval(auc, lower, upper, level)
 
 
 def curve_of(

@@ -10,7 +10,7 @@ from scipy import special
 
 from bayescal.metrics.changes import LogOddsCells, clipped_log_odds, fit_changes
 from bayescal.metrics.inputs import as_probabilities
-from bayescal.monitoring.audit_numbers import AuditCurves, Decision
+from bayescal.monitoring.audit_numbers import AuditCurves, Decision, rank_dependence
 from bayescal.support import validation
 from bayescal.support.intervals import Interval
 from bayescal.support.validation import Floats, generator
@@ -115,7 +115,12 @@ def labels_needed(
     if ratio_width is not None:
         needed["ratio"] = (1.0 - share) / (share * (math.asinh(ratio_width / 2.0) / z) ** 2)
     if auc_width is not None:
-        expected = _expected_auc(values) if auc is None else auc
+        expected = auc
+        if expected is None:  # that of probabilities that are right
+            from sklearn.metrics import roc_auc_score
+
+            truth, weight = np.repeat([1, 0], values.size), np.concatenate([values, 1.0 - values])
+            expected = float(roc_auc_score(truth, np.tile(values, 2), sample_weight=weight))
         validation.check_fraction(auc=expected)
         needed["auc"] = _of_auc(expected, share, auc_width, z)
     rng = generator(random_state)
@@ -148,17 +153,9 @@ def _of_slope(p: Floats, width: float, z: float) -> float:
     return one / (determinant * (width / (2.0 * z)) ** 2)
 
 
-def _expected_auc(p: Floats) -> float:
-    """Return the AUC of probabilities that are right."""
-    from sklearn.metrics import roc_auc_score
-
-    truth, weight = np.repeat([1, 0], p.size), np.concatenate([p, 1.0 - p])
-    return float(roc_auc_score(truth, np.tile(p, 2), sample_weight=weight))
-
-
 def _of_auc(auc: float, share: float, width: float, z: float) -> float:
     """Return the number of documents at which Newcombe's standard error gives a width."""
-    half = 0.5 * ((1.0 - auc) / (2.0 - auc) + auc / (1.0 + auc))
+    half = rank_dependence(auc)
     # The standard error s has scale n^2 = 1 + (n - 2) half.
     scale = (width / (2.0 * z)) ** 2 * share * (1.0 - share) / (auc * (1.0 - auc))
     return (half + math.sqrt(half**2 + 4.0 * scale * (1.0 - 2.0 * half))) / (2.0 * scale)

@@ -70,9 +70,12 @@ def as_partial_labels(
         return np.full(documents, np.nan)
     values = validation.reals_or_nan(validation.as_array(labels, name), name)
     if values.shape != (documents,):
+        advice = "give the scores of the whole collection, and labels in their order"
+        if values.ndim == 2:
+            advice = "two reviewers of a document have to agree on one label"
         raise ValueError(
             f"{name} must have shape ({documents},), one a document and nan where there is none,"
-            f" got {values.shape}: two reviewers of a document have to agree on one label."
+            f" got {values.shape}: {advice}."
         )
     between = (values > 0.0) & (values < 1.0) & values_between
     wrong = ~(np.isnan(values) | (values == 0.0) | (values == 1.0) | between)

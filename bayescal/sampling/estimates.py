@@ -296,6 +296,8 @@ def _estimate(
             f" {planned.size:,} have none: label them, or pass missing='bounds' (in a shell"
             " --missing-bounds) to take all of them for positive and for negative."
         )
+    if np.isnan(known).all() and not unlabelled.size:
+        raise ValueError("labels must hold at least one label, got none: label a sample first.")
     results = []
     for filling in (0.0, 1.0) if unlabelled.size else (0.0,):
         filled = known.copy()

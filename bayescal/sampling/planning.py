@@ -110,7 +110,10 @@ def plan_sample(
     posterior = None
     if labelled and len(lowest) > 1:
         posterior = ExpectedLabels.of(units, SamplingUnits.of(values, known, None), hidden)
-    seed, rounds = _seed_of(random_state), 1 + max((plan.round for plan in plans), default=0)
+    seed = int(validation.generator(random_state).integers(2**31))
+    if isinstance(random_state, int | np.integer):
+        seed = int(random_state)
+    rounds = 1 + max((plan.round for plan in plans), default=0)
     # A simple random sample may be the better one of a share.
     choices = [lowest] if purpose != "prevalence" or posterior is None else [lowest[-1:], lowest]
     width, strata, sampled = min(
@@ -233,13 +236,6 @@ def _notes_of_missing(plans: tuple[SamplePlan, ...], labels: Floats) -> list[str
                 " be drawn again."
             )
     return notes
-
-
-def _seed_of(random_state: Any) -> int:
-    """Return an integer seed unchanged, else a random one."""
-    generator = validation.generator(random_state)
-    whole = isinstance(random_state, int | np.integer)
-    return int(random_state) if whole else int(generator.integers(2**31))
 
 
 def _wanted(

@@ -37,7 +37,8 @@ def fit_rank_curve(
     """Return draws of P(+) in bins at z, (draws, bins), and the probability of useless scores."""
     columns = columns_of(z)
     drawn, share = sample_coefficients(columns, SCALES, labelled, total, power, rng)
-    return special.expit(drawn @ columns.T), float(share[0])
+    # All scales fit equal scores alike.
+    return special.expit(drawn @ columns.T), float(share[0]) if np.ptp(z) > 0.0 else 1.0
 
 
 def sample_coefficients(

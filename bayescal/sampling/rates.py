@@ -287,10 +287,10 @@ def read_labels(
     name = f"labels{suffix}"
     known = as_partial_labels(labels, values.size, name, values_between=True)
     if not 0 < (n := int(np.count_nonzero(~np.isnan(known)))) < known.size:
+        advice = "give the scores of the whole collection; where all have labels, count them"
         raise ValueError(
-            f"{name} must hold at least one label, and nan for documents without one, got"
-            f" {counted(n, 'label')} of {known.size:,} documents: give the scores of the whole"
-            " collection."
+            f"{name} must hold at least one label, and nan for at least one document without one,"
+            f" got {counted(n, 'label')} of {known.size:,} documents: {advice}."
         )
     if clusters is None:
         return values, known, np.arange(known.size)

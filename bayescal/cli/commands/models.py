@@ -39,19 +39,17 @@ def models(name: Name = None, file: File = None) -> None:
     elif name == NEW or file is not None:
         raise UsageError("bayescal models new FILE.py writes a program; or give one NAME.")
     elif name is None:
-        _list()
+        from bayescal.distributions import programs
+
+        loaded = [programs.load(each) for each in programs.available()]
+        of_scores = [each for each in loaded if each.answers]
+        others = [each for each in loaded if each not in of_scores]
+        _show(of_scores, "Programs of scores and labels, for bayescal fit --model:")
+        _show(
+            others, "Programs of many topics, classes or grades, for pm.sample, and to start from:"
+        )
     else:
         _print_source(name)
-
-
-def _list() -> None:
-    from bayescal.distributions import programs
-
-    loaded = [programs.load(name) for name in programs.available()]
-    of_scores = [each for each in loaded if each.answers]
-    others = [each for each in loaded if each not in of_scores]
-    _show(of_scores, "Programs of scores and labels, for bayescal fit --model:")
-    _show(others, "Programs of many topics, classes or grades, for pm.sample, and to start from:")
 
 
 def _show(loaded: "list[ModelProgram]", title: str) -> None:

@@ -157,10 +157,14 @@ def rate(
         if against is not None:
             files += reviews.files_read(against, against_labels, None)
         with usage_errors(errors=(ValueError, OSError)):
-            run = _provenance(context, files, arrays, reads[0].positive)
+            used_rows = "; ".join(
+                f"{each[0].size:,} read of {path}, all used" for path, each in arrays.items()
+            )
             write_rate_report(
                 *(report, result, arrays, slices, agreement),
-                run=run,
+                run=writing.page_run(
+                    context, "rate", files, used_rows, reads[0].positive, "document"
+                ),
                 positive=reads[0].positive,
                 axis="minus the score" if lower_is_positive else "score",
             )
@@ -180,14 +184,6 @@ def _answer(
     scores_b, labels_b, _, clusters_b = others[0]
     both = {"clusters_a": clusters, "clusters_b": clusters_b}
     return compare_rates(scores, labels, scores_b, labels_b, paired=paired, **both, **more)
-
-
-def _provenance(
-    context: typer.Context, files: list[Path], arrays: dict[str, Any], positive: str
-) -> dict[str, dict[str, str]]:
-    """Return the files, rows and call that the page states."""
-    rows = [f"{each[0].size:,} read of {path}, all used" for path, each in arrays.items()]
-    return writing.page_run(context, "rate", files, "; ".join(rows), positive, "document")
 
 
 def _same_items(first: DocumentNames, second: DocumentNames) -> tuple[bool | None, Rows]:

@@ -78,7 +78,11 @@ def fit_text(
     rows of split test are predicted, and their losses are printed.
     """
     check_folder(out)
-    _check_classifier(classifier)
+    from bayescal.support.validation import check_choice
+    from bayescal.text.classifiers import CLASSIFIERS
+
+    with usage_errors():
+        check_choice("--classifier", classifier, CLASSIFIERS)
     screen = Screen(quiet=quiet)
     columns = text_column, label_column, split_column, cluster_column
     table, texts = read_documents(documents, *columns, positive, screen)
@@ -165,11 +169,3 @@ def predict_text(
         score = score_texts(classifier, texts, fitted.labels[1])
         curve = predictions.curve_at(fitted, score, level)
     writing.write_table(frame.assign(**{SCORE: score}, **curve.columns), out, screen)
-
-
-def _check_classifier(name: str) -> None:
-    from bayescal.support.validation import check_choice
-    from bayescal.text.classifiers import CLASSIFIERS
-
-    with usage_errors():
-        check_choice("--classifier", name, CLASSIFIERS)
