@@ -250,6 +250,10 @@ def test_tables_name_the_classes(new):
     assert_array_equal(fitted.predict_proba(turned), fitted.predict_proba(new))
     with pytest.raises(ValueError, match="got 'dog', 'bird', 'cow'"):
         fitted.predict_proba(turned.rename(columns={"cat": "cow"}))
+    again = quick().fit(table[turned.columns], np.array(NAMES)[y], classes=NAMES)
+    assert_array_equal(again.predict_proba(turned), fitted.predict_proba(new))
+    with pytest.raises(ValueError, match="got 'cow', 'cat', 'dog'"):
+        quick().fit(table.rename(columns={"bird": "cow"}), np.array(NAMES)[y], classes=NAMES)
     twice = table.set_axis(["cat", "cat", "dog"], axis=1)
     with pytest.raises(ValueError, match="columns of scores must name every class once"):
         quick().fit(twice, np.array(["cat", "dog"])[y // 2])

@@ -168,9 +168,9 @@ class MulticlassCalibrator(
         y : array-like of shape (n,)
             The class of each document. Some classes may have no document.
         classes : array-like of shape (K,), optional
-            The classes, in the order of the columns. By default the names of a table's columns if
-            these are the labels' names, else the sorted labels if there are K, else 0 to K - 1 for
-            labels that are such positions.
+            The classes, in the order of the columns; a table's columns with these names in any
+            order. By default the names of a table's columns if these are the labels' names, else
+            the sorted labels if there are K, else 0 to K - 1 for labels that are such positions.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 equals repeating the document, and 0 leaving it out.
         inclusion : array-like of shape (n,), optional

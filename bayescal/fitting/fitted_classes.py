@@ -430,12 +430,13 @@ def fit_multiclass(
     _check(parameters)
     # A single number has no length; reading the scores refuses it.
     weight = weighting.effective_weights(sample_weight, inclusion, length_hint(scores, 1))
+    given = None if classes is None else as_labels(classes, "classes")
     read = class_scores.read_class_scores(
-        scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable
+        scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable, classes=given
     )
     n, columns = read.log_p.shape
     labels = _labels(y, n)
-    named = class_scores.read_classes(classes, read.names, labels, columns)
+    named = class_scores.read_classes(given, read.names, labels, columns)
     label = class_scores.positions(labels, named)
     class_scores.check_possible(read.log_p, label)
     data = ClassData(read, label, weight, weighting.cluster_names(clusters, n, "scores"))

@@ -163,9 +163,27 @@ def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArra
         names = as_labels(classes, "classes", "columns without a class")
     if names.shape != (columns,):
         raise ValueError(
-            f"classes must name the {columns} columns of {of}, got shape {names.shape}."
+            f"classes must name the {columns} columns of {of}, got {names.size} of shape"
+            f" {names.shape}."
         )
+    if np.unique(names).size < columns:
+        raise ValueError("classes must name every class once, got a name twice.")
     return names
+
+
+def in_order(
+    values: validation.Floats, names: list[Any], classes: NDArray[Any], of: str
+) -> tuple[validation.Floats, list[Any] | None]:
+    """Return a table's columns in the order of the classes, and the classes if they name them."""
+    wanted, texts = classes.tolist(), [str(name) for name in names]
+    if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
+        return values[:, [texts.index(str(name)) for name in wanted]], wanted
+    if any(isinstance(name, str) and name in wanted for name in names):
+        raise ValueError(
+            f"columns of {of} must be named by the classes, {validation.first_of(wanted)}, got"
+            f" {validation.first_of(names)}: rename them, or pass an array in the classes' order."
+        )
+    return values, None
 
 
 def read_groups(
