@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.support import score_checks, validation
-from bayescal.support.labels import check_kept, in_order, names_of_columns
+from bayescal.support.labels import check_kept, in_order, named_columns, names_of_columns
 from bayescal.support.numerics import median
 from bayescal.support.validation import Floats, Integers
 
@@ -59,9 +59,9 @@ def read_class_scores(
     # Columns, floor, factor and classes are those of an earlier fit, `naming` turns rows into
     # names. Scores other than probabilities and their logarithms get a typical gap of 10 by a
     # factor. Floor and factor are those of documents with a weight, by their weights.
-    names = validation.column_names(scores) if hasattr(scores, "columns") else None
+    names = named_columns(scores)
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
-    if names is not None and classes is not None:
+    if classes is not None:
         values, names = in_order(values, names, classes, "scores")
     _check_shape(values, None if wider else columns)
     excluded = _excluded(values, ragged, naming)

@@ -171,17 +171,28 @@ def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArra
     return names
 
 
+def named_columns(table: Any) -> list[Any] | None:
+    """Return the names of the columns of a table or a DataArray; None without any."""
+    if hasattr(table, "columns"):
+        return validation.column_names(table)
+    dims: tuple[str, ...] = getattr(table, "dims", ())
+    named = len(dims) == 2 and dims[1] in table.coords
+    return table.coords[dims[1]].values.tolist() if named else None
+
+
 def in_order(
-    values: validation.Floats, names: list[Any], classes: NDArray[Any], of: str
-) -> tuple[validation.Floats, list[Any] | None]:
-    """Return a table's columns in the order of the classes, and the classes if they name them."""
+    values: Any, names: list[Any] | None, classes: NDArray[Any], of: str
+) -> tuple[Any, list[Any] | None]:
+    """Return columns in the order of the classes, and the classes if these are their names."""
+    if names is None:
+        return values, None
     wanted, texts = classes.tolist(), [str(name) for name in names]
     if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
         return values[:, [texts.index(str(name)) for name in wanted]], wanted
     if any(isinstance(name, str) and name in wanted for name in names):
         raise ValueError(
-            f"columns of {of} must be named by the classes, {validation.first_of(wanted)}, got"
-            f" {validation.first_of(names)}: rename them, or pass an array in the classes' order."
+            f"columns of {of} must be named {validation.first_of(wanted)}, got"
+            f" {validation.first_of(names)}: rename them, or pass an array in this order."
         )
     return values, None
 
