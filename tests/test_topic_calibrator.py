@@ -111,7 +111,7 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     wide = fitted.sample_proba(SCORES[:12].reshape(2, 6), NAMES)
     assert wide.shape == (400, 2, 6)
     assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
-    for wrong in (0, 401):
+    for wrong in (0, 401, 1.5, True):
         with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
             fitted.sample_proba(scores, topics, wrong)
 

@@ -301,6 +301,9 @@ def chosen_draws(draws: int | None, size: int, random_state: Any = None) -> NDAr
     """Return the positions of `draws` of `size` draws, without replacement; None for all."""
     if draws is None:
         return None
-    if not 1 <= draws <= size:
-        raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
+    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
+    if not (whole and 1 <= draws <= size):
+        raise ValueError(
+            f"draws must be from 1 to {size}, got {draws!r}: give a whole number, or None for all."
+        )
     return generator(random_state).choice(size, draws, replace=False)

@@ -97,8 +97,9 @@ def _surviving(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
 
 
 def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-    from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
+
+    from joblib import Parallel, delayed
 
     # Backends of Ray and multiprocessing return nothing before all tasks are done.
     one_by_one = get_active_backend()[0].supports_return_generator
@@ -128,17 +129,17 @@ def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any
 
 
 def _memory_at(memory: Any) -> Any:
-    if isinstance(memory, str | Path):
-        from joblib import Memory
+    from sklearn.utils.validation import check_memory
 
-        # As text: joblib uses another folder for a Path than for the same path as text.
-        return Memory(str(memory), verbose=0)
-    return memory
+    # As text: joblib uses another folder for a Path than for the same path as text.
+    place = str(memory) if isinstance(memory, Path) else memory
+    return None if place is None else check_memory(place)
 
 
 def _backend(n_jobs: int | None) -> Any:
-    from joblib import parallel_config
     from joblib.parallel import LokyBackend, get_active_backend
+
+    from joblib import parallel_config
 
     if n_jobs is not None:
         return parallel_config(n_jobs=n_jobs)
