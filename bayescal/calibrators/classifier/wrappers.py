@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
 from bayescal.fitting.class_scores import SUM_TOLERANCE
-from bayescal.support.labels import as_labels, named_columns
+from bayescal.support.labels import as_labels, in_order, named_columns
 from bayescal.support.validation import Floats, as_reals
 from bayescal.support.weighting import effective_weights
 
@@ -93,6 +93,8 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if named and self._names and named != self._names:
             values = values[:, _positions(named, self._names, "as when fitted")]
+        elif not self._names and self._exclusive and self.n_features_in_ > 1:
+            values, _ = in_order(values, named_columns(X), self.classes_, "X")
         values = values[:, self._order]
         self._check_sums(values)
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
