@@ -62,7 +62,7 @@ def read_class_scores(
     names = named_columns(scores)
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
     if classes is not None:
-        values, names = in_order(values, names, classes, "scores")
+        values = in_order(values, scores, classes, "scores")
     _check_shape(values, None if wider else columns)
     excluded = _excluded(values, ragged, naming)
     if scores_are == AUTO or guessed:

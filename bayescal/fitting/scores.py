@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation, weighting
-from bayescal.support.labels import encode_labels, in_order, match_labels, named_columns
+from bayescal.support.labels import encode_labels, in_order, match_labels
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction, warn_of_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats, Integers
@@ -447,7 +447,7 @@ def _flat_labels(labels: Any, cells: Cells) -> NDArray[Any]:
         raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {label.shape}.")
     if label.ndim == 2:
         wanted = cells.names[cells.code[: label.shape[1]]]
-        label, _ = in_order(label, named_columns(labels), wanted, "labels")
+        label = in_order(label, labels, wanted, "labels")
     return label.ravel()
 
 

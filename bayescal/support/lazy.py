@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.support.labels import in_order, named_columns
+from bayescal.support.labels import in_order
 from bayescal.support.validation import generator, is_lazy
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -44,7 +44,7 @@ def rowwise(
             given = bound.arguments
             del given[name]
             if classes and hasattr(rows, "dims"):
-                rows, _ = in_order(rows, named_columns(rows), given["self"].classes_, name)
+                rows = in_order(rows, rows, given["self"].classes_, name)
             if is_lazy(rows):
                 answer = _lazily(partial(answered, **_fixed(given)), name, rows, dims, axis)
             else:

@@ -129,11 +129,12 @@ def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any
 
 
 def _memory_at(memory: Any) -> Any:
+    if memory is None:
+        return None
     from sklearn.utils.validation import check_memory
 
     # As text: joblib uses another folder for a Path than for the same path as text.
-    place = str(memory) if isinstance(memory, Path) else memory
-    return None if place is None else check_memory(place)
+    return check_memory(str(memory) if isinstance(memory, Path) else memory)
 
 
 def _backend(n_jobs: int | None) -> Any:

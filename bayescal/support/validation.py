@@ -162,7 +162,7 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def as_hyperparameters(stated: Any, example: str) -> dict[str, Any]:
+def as_priors(stated: Any, example: str) -> dict[str, Any]:
     """Return `prior_knowledge` as a dict of hyperparameters by name; an empty one for None."""
     if stated is not None and not isinstance(stated, Mapping):
         raise ValueError(

@@ -94,7 +94,7 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if named and self._names and named != self._names:
             values = values[:, _positions(named, self._names, "as when fitted")]
         elif not self._names and self._exclusive and self.n_features_in_ > 1:
-            values, _ = in_order(values, named_columns(X), self.classes_, "X")
+            values = in_order(values, X, self.classes_, "X")
         values = values[:, self._order]
         self._check_sums(values)
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values

@@ -16,7 +16,7 @@ from bayescal.families import FAMILIES, ScaleFloorOption
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.program import record_of
 from bayescal.fitting.engines.program_functions import DENSITY, ProgramRecord
-from bayescal.support.validation import as_hyperparameters, check_choice, check_flag, check_positive
+from bayescal.support.validation import as_priors, check_choice, check_flag, check_positive
 
 AUTO, AVERAGE = "auto", "average"
 PROGRAM = "program"
@@ -84,7 +84,7 @@ class ConfiguredPart(Configured):
     def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters of its priors that are not the default."""
         stated = self.get_params().get("prior_knowledge")
-        return as_hyperparameters(stated, "{'theta_scale': 2.0}")
+        return as_priors(stated, "{'theta_scale': 2.0}")
 
 
 @dataclass(repr=False)

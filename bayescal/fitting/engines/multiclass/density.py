@@ -17,13 +17,7 @@ from bayescal.fitting.engines.multiclass.features import (
     softmax,
     warp,
 )
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_hyperparameters,
-    as_reals,
-    check_positive,
-)
+from bayescal.support.validation import Floats, Integers, as_priors, as_reals, check_positive
 
 BIAS, SLOPE, CERTAINTY, CONFUSION = BLOCKS = ("bias", "slope", "certainty", "confusion")
 FREEDOM = 2.0  # degrees of freedom of the scaled inverse chi-squared priors of the scales
@@ -67,7 +61,7 @@ LEARNED = MapHyperparameters()
 
 def read_hyperparameters(stated: Any) -> MapHyperparameters:
     """Return the learned prior with the users' hyperparameters."""
-    values, known = as_hyperparameters(stated, "{'warp': (1.0, 0.5)}"), vars(LEARNED)
+    values, known = as_priors(stated, "{'warp': (1.0, 0.5)}"), vars(LEARNED)
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(
             f"prior_knowledge of several classes may hold {', '.join(known)}; got"
