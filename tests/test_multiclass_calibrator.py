@@ -258,6 +258,8 @@ def test_tables_name_the_classes(new):
     assert_array_equal(again.predict_proba(turned), fitted.predict_proba(new))
     with pytest.raises(ValueError, match="got 'cow', 'cat', 'dog'"):
         quick().fit(table.rename(columns={"bird": "cow"}), np.array(NAMES)[y], classes=NAMES)
+    with pytest.raises(ValueError, match="must be named 2, 0, 1, got 0, 1, 2: rename them"):
+        quick().fit(pd.DataFrame(scores), y, classes=[2, 0, 1])
     twice = table.set_axis(["cat", "cat", "dog"], axis=1)
     with pytest.raises(ValueError, match="columns of scores must name every class once"):
         quick().fit(twice, np.array(["cat", "dog"])[y // 2])

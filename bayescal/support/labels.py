@@ -184,14 +184,16 @@ def in_order(values: Any, table: Any, classes: NDArray[Any], of: str) -> Any:
     """Return columns of a table in the order of the classes, if these are their names."""
     names = named_columns(table) or []
     wanted, texts = classes.tolist(), [str(name) for name in names]
-    if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
-        return values[:, [texts.index(str(name)) for name in wanted]]
-    if any(isinstance(name, str) and name in wanted for name in names):
+    named = values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts)
+    order = [texts.index(str(name)) for name in wanted] if named else []
+    # Columns 0 to K - 1 may have no names but positions.
+    unclear = named and names == list(range(len(names))) and order != names
+    if unclear or (not named and any(isinstance(name, str) and name in wanted for name in names)):
         raise ValueError(
             f"columns of {of} must be named {validation.first_of(wanted)}, got"
             f" {validation.first_of(names)}: rename them, or pass an array in this order."
         )
-    return values
+    return values[:, order] if named else values
 
 
 def shares_in_order(prior: Mapping[Any, Any], names: list[Any]) -> list[Any]:
