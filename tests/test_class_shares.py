@@ -1,6 +1,7 @@
 """Shares of several classes in a new collection."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 
@@ -79,6 +80,14 @@ def test_shares_make_probabilities_consistent(fitted):
     # Bands that know neither map nor shares are wider.
     wide = np.ptp(fitted.predict_interval(scores, prior=found.draws), axis=2).mean()
     assert wide > np.ptp(fitted.predict_interval(scores, prior=found.mean), axis=2).mean()
+
+
+def test_columns_are_read_by_their_names(fitted):
+    table = pd.DataFrame(simulated(20, SHARES, np.random.default_rng(4))[0])
+    found = [
+        estimate_shares(fitted, each, random_state=0).mean for each in (table, table[[2, 0, 1]])
+    ]
+    np.testing.assert_array_equal(*found)
 
 
 def test_shares_state_their_assumption():

@@ -309,7 +309,7 @@ def test_settings_that_are_none(settings, message):
 def test_what_a_direct_fit_does_not_have():
     fitted = ScoreCalibrator(parts="monotone", random_state=0).fit(SCORES, POSITIVE)
     assert fitted.monotone_probability_ == 1.0
-    with pytest.raises(ValueError, match="class densities need a family of densities"):
+    with pytest.raises(ValueError, match="family of densities; curves of log-odds have none"):
         fitted.class_densities(X)
     with pytest.raises(AttributeError, match="no class densities to compare"):
         _ = fitted.family_weight_

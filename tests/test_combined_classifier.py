@@ -285,6 +285,10 @@ class TestBadInput:
     def test_measures_and_posteriors(self, binary):
         with pytest.raises(ValueError, match="measure must be one of 'error'"):
             combined(measure="accuracy").fit(X, Y)
+        with pytest.raises(ValueError, match=r"combiner must be a classifier or .* got None"):
+            combined(combiner=None).fit(X, Y)
+        with pytest.raises(ValueError, match="indicators must be a transformer, got True"):
+            combined(indicators=True).fit(X, Y)
         with pytest.raises(ValueError, match="combiner 'logistic' has no posterior"):
             combined().fit(X, Y).predict_interval(X)
         with pytest.raises(ValueError, match="draws must be a whole number from 1 to 1000, got 0"):

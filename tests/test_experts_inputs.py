@@ -68,7 +68,7 @@ BAD = [
     ),
     bad("P must lie between 0 and 1", probabilities=with_one(P, -3.0)),
     bad(
-        "must sum to 1, or all be nan, got a sum of .* for document 0, expert 0",
+        "in P must sum to 1, or all be nan, got a sum of .* for document 0, expert 0",
         probabilities=np.stack([P, P], axis=2),
     ),
     bad(

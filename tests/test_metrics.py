@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.calibration import calibration_curve
@@ -279,6 +280,10 @@ def test_losses_of_several_classes_are_those_of_scikit_learn():
     )
     wrong = metrics.pointwise_losses(CLASS, OF_CLASSES, "error", classes=CLASSES)
     assert wrong.mean() == (CLASSES[OF_CLASSES.argmax(axis=1)] != CLASS).mean()
+    table = pd.DataFrame(OF_CLASSES, columns=CLASSES)[CLASSES[::-1]]
+    assert metrics.log_loss(CLASS, table, **options) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="must name every class once"):
+        metrics.log_loss(CLASS, OF_CLASSES, classes=[CLASSES[0], *CLASSES[:-1]])
     two = np.column_stack([1.0 - P, P])
     assert metrics.log_loss(Y, two) == pytest.approx(metrics.log_loss(Y, P))
     assert metrics.brier_score(Y, two) == pytest.approx(2.0 * metrics.brier_score(Y, P))

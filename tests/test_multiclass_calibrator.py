@@ -1,5 +1,6 @@
 """MulticlassCalibrator as users meet it: inputs of every kind, answers, files."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -250,6 +251,15 @@ def test_tables_name_the_classes(new):
     assert_array_equal(fitted.predict_proba(turned), fitted.predict_proba(new))
     with pytest.raises(ValueError, match="got 'dog', 'bird', 'cow'"):
         fitted.predict_proba(turned.rename(columns={"cat": "cow"}))
+    for form in (turned.to_numpy(), da.from_array(turned.to_numpy(), chunks=(2, 3))):
+        array = xr.DataArray(form, {"klass": turned.columns}, ("document", "klass"))
+        assert_array_equal(fitted.predict_proba(array), fitted.predict_proba(new))
+    again = quick().fit(table[turned.columns], np.array(NAMES)[y], classes=NAMES)
+    assert_array_equal(again.predict_proba(turned), fitted.predict_proba(new))
+    with pytest.raises(ValueError, match="got 'cow', 'cat', 'dog'"):
+        quick().fit(table.rename(columns={"bird": "cow"}), np.array(NAMES)[y], classes=NAMES)
+    with pytest.raises(ValueError, match="must be named 2, 0, 1, got 0, 1, 2: rename them"):
+        quick().fit(pd.DataFrame(scores), y, classes=[2, 0, 1])
     twice = table.set_axis(["cat", "cat", "dog"], axis=1)
     with pytest.raises(ValueError, match="columns of scores must name every class once"):
         quick().fit(twice, np.array(["cat", "dog"])[y // 2])

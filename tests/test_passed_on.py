@@ -12,7 +12,6 @@ NOT_HANDED_ON = {
     ("raw_scores", "last_step", "documents"),  # one is a number, the other an array
     ("labels", "encode_labels", "positive"),  # in the shell it is text
     ("fit_text", "ScoreCalibrator", "positive"),  # TextCalibrator sets it
-    ("fit_multiclass", "read_class_scores", "classes"),  # the labels say which there are
     ("calibration", "data", "site"),
     ("read_topics", "encode_labels", "scores"),  # of all topics together they say nothing
     ("cross_validated", "encode_labels", "scores"),  # a calibrator's positive class decides

@@ -206,6 +206,8 @@ def test_wrong_calibrators_are_named(calibrator, match):
 def test_wrong_wishes_are_named(quick, answer, asked, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         getattr(quick, answer)([1.0, 2.0], [1, 1], **asked)
+    with pytest.raises(ValueError, match="qid and scores must have the same length, got 1 and 2"):
+        getattr(quick, answer)([1.0, 2.0], [1])
 
 
 @pytest.mark.parametrize(

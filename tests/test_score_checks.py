@@ -139,6 +139,9 @@ def test_scores_that_say_nothing_are_spoken_of(inference):
     calibrator = ScoreCalibrator(inference=inference, **FAST)
     with pytest.warns(ScoresWarning, match="all scores are 0.5, so nothing is learnt"):
         calibrator.fit(np.full(40, 0.5), np.arange(40) % 4 == 0)
+    given = ScoreCalibrator(inference=inference, scores_are="probabilities", **FAST)
+    with pytest.warns(ScoresWarning, match="all scores are equal, so nothing is learnt"):
+        given.fit(np.zeros(40), np.arange(40) % 4 == 0)
     labels = np.arange(2000) % 5 == 0
     noise = np.random.default_rng(1).normal(size=2000)
     with pytest.warns(ScoresWarning, match="hardly separate the classes"):

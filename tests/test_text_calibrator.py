@@ -183,6 +183,8 @@ class TestTextCalibrator:
         TextCalibrator(pipeline, calibrator=FAST).fit(TEXTS, LABELS)
 
     def test_refuses_settings(self):
+        with pytest.raises(ValueError, match="words must be a positive whole number, got 0"):
+            TextCalibrator("naive_bayes", words=0).fit(TEXTS, LABELS)
         with pytest.raises(ValueError, match="classifier must be one of"):
             TextCalibrator("forest").fit(TEXTS, LABELS)
         for folds in ("3", 2.5, True, None):

@@ -64,6 +64,15 @@ def test_forms_of_input_are_the_same():
         assert again.predict_interval(form, names).shape == (*wide.shape, 2)
 
 
+def test_columns_of_labels_go_with_the_topics_they_name():
+    wide, labels = SCORES.reshape(6, -1).T, pd.DataFrame(LABELS.reshape(6, -1).T, columns=NAMES)
+    expected = read_topics(wide, labels.to_numpy(), NAMES)
+    turned = labels[NAMES[::-1]]
+    named = xr.DataArray(turned.to_numpy(), {"topic": turned.columns}, ("document", "topic"))
+    for form in (turned, named):
+        assert_array_equal(read_topics(wide, form, NAMES).positive, expected.positive)
+
+
 def test_cells_without_a_label_are_left_out():
     wide, labels = SCORES.reshape(6, -1).T, LABELS.reshape(6, -1).T.astype(float)
     labels[3:9, 2] = np.nan
@@ -102,10 +111,9 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     wide = fitted.sample_proba(SCORES[:12].reshape(2, 6), NAMES)
     assert wide.shape == (400, 2, 6)
     assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
-    for wrong in (0, 401):
-        with pytest.raises(
-            ValueError, match=f"draws must be a whole number from 1 to 400, got {wrong}"
-        ):
+    message = "draws must be a whole number from 1 to 400, got {}"
+    for wrong in (0, 401, 1.5, True):
+        with pytest.raises(ValueError, match=message.format(wrong)):
             fitted.sample_proba(scores, topics, wrong)
 
 
@@ -316,6 +324,7 @@ TABLE = pd.DataFrame({"score": [0.0, 1.0], "label": [0, 1], "topic": ["a", "a"]}
         ((np.zeros((2, 2)), np.eye(2), ["a", "a"]), "name each column of scores differently"),
         ((TABLE.drop(columns="label"),), "it lacks label"),
         ((TABLE, [0, 1]), "labels must be None with a DataFrame"),
+        ((pd.DataFrame({"a": [0.0], "b": [1.0]}), [[0, 1]]), "with topics=list"),
         ((TABLE, None, ["a", "b"]), "topics must be None with a DataFrame"),
         ((TABLE.assign(document=7),), "document 7 has two of topic a"),
     ],

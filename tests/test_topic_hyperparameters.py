@@ -190,6 +190,8 @@ def test_base_rates_are_as_fine_under_a_wide_prior():
         ({}, {"location": (np.nan, 1)}, "the mean of location must be finite, got nan"),
         ({}, {"location": (0, 0)}, "the standard deviation of location must be positive .* 0.0"),
         ({}, {"logit_rate": (-2, 20)}, "logit_rate must lie within 35 of 0, .* got -2 and 20"),
+        ({}, "learned", "prior_knowledge must be a dict of hyperparameters .* got 'learned'"),
+        ({"memory": 1}, None, "'memory' should be None, a string or"),
         ({}, {"n_segments": 0}, "n_segments must be a positive whole number, got 0"),
         ({}, {"spread": -1.0}, r"spread must be positive and finite, got -1\.0"),
         ({"pooling": "none"}, {"theta_scale": 0.0}, r"theta_scale must be positive .* got 0\.0"),

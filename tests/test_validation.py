@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from bayescal import MulticlassCalibrator, ScoreCalibrator, TopicCalibrator
@@ -198,3 +199,13 @@ def test_text_that_no_file_holds_is_refused_before_the_fit(of, bad):
     }[of]
     with pytest.raises(ValueError, match=r"must not hold null characters or half .*: rename it"):
         call()
+
+
+def test_columns_of_any_table_are_covariates():
+    table = pd.DataFrame({"length": pd.Series([1, 2.5, 3], dtype=object), "site": ["b", "a", "b"]})
+    for form in (table, pl.from_pandas(table.astype({"length": float})), table.to_dict("list")):
+        read = Covariates.read(form, 3)
+        assert read.columns["length"].tolist() == [1.0, 2.5, 3.0]
+        assert read.levels == {"site": ("a", "b")}
+    with pytest.raises(ValueError, match="must hold no missing value, 'site' lacks one"):
+        Covariates.read(table.assign(site=["b", None, "b"]), 3)

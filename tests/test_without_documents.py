@@ -232,6 +232,8 @@ class TestProbabilities:
         np.testing.assert_array_equal(classifier.predict_proba(self.P), expected)
         with pytest.raises(ValueError, match=r"called oil, as when fitted; got corn, gold, rye"):
             classifier.predict_proba(frame.rename(columns={"oil": "rye"}))
+        plain = CalibratedClassifier("probabilities", QUICK).fit(self.P, Y)
+        np.testing.assert_array_equal(plain.predict_proba(frame[names[::-1]]), expected)
 
     def test_columns_of_which_some_are_classes(self):
         frame = pd.DataFrame(self.P, columns=["corn", "gold", "rye"])

@@ -301,6 +301,7 @@ def chosen_draws(draws: int | None, size: int, random_state: Any = None) -> NDAr
     """Return the positions of `draws` of `size` draws, without replacement; None for all."""
     if draws is None:
         return None
-    if not isinstance(draws, int | np.integer) or not 1 <= draws <= size:
+    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
+    if not (whole and 1 <= draws <= size):
         raise ValueError(f"draws must be a whole number from 1 to {size}, got {draws!r}.")
     return generator(random_state).choice(size, draws, replace=False)

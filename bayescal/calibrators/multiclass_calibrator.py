@@ -168,9 +168,9 @@ class MulticlassCalibrator(
         y : array-like of shape (n,)
             The class of each document. Some classes may have no document.
         classes : array-like of shape (K,), optional
-            The classes, in the order of the columns. By default the names of a table's columns if
-            these are the labels' names, else the sorted labels if there are K, else 0 to K - 1 for
-            labels that are such positions.
+            The classes, in the order of the columns; a table's columns with these names in any
+            order. By default the names of a table's columns if these are the labels' names, else
+            the sorted labels if there are K, else 0 to K - 1 for labels that are such positions.
         sample_weight : array-like of shape (n,), optional
             A weight of 2 equals repeating the document, and 0 leaving it out.
         inclusion : array-like of shape (n,), optional
@@ -229,7 +229,7 @@ class MulticlassCalibrator(
         warn_of_problems(self._fitted.problems)
         return self
 
-    @rowwise(ROW, KLASS)
+    @rowwise(ROW, KLASS, classes=True)
     def predict_proba(self, scores: Any, prior: Any = None) -> Floats:
         """Return the posterior mean probability of each class, shape (n, K).
 
@@ -253,19 +253,19 @@ class MulticlassCalibrator(
         fitted = self._fit
         return fitted.map.mean(fitted.read(scores), fitted.tilt(prior))
 
-    @rowwise(ROW)
+    @rowwise(ROW, classes=True)
     def predict(self, scores: Any, prior: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each document; parameters as `predict_proba`."""
         p = self.predict_proba(scores, prior)
         return np.asarray(self._fit.labels(p.shape[1])[p.argmax(axis=1)])
 
-    @rowwise(ROW, KLASS)
+    @rowwise(ROW, KLASS, classes=True)
     def predict_log_proba(self, scores: Any, prior: Any = None) -> Floats:
         """Return natural logarithms of `predict_proba`; -inf for excluded options."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(scores, prior))
 
-    @rowwise(ROW, KLASS, BAND)
+    @rowwise(ROW, KLASS, BAND, classes=True)
     def predict_interval(
         self, scores: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
@@ -283,7 +283,7 @@ class MulticlassCalibrator(
             out[part] = np.swapaxes(interval_of_draws(p, level, kind), 0, 1)
         return out
 
-    @rowwise(DRAW, ROW, KLASS)
+    @rowwise(DRAW, ROW, KLASS, classes=True)
     def sample_proba(
         self, scores: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:
@@ -301,7 +301,7 @@ class MulticlassCalibrator(
             out[:, part] = np.swapaxes(p, 1, 2)
         return out
 
-    @rowwise(ROW, BAND)
+    @rowwise(ROW, BAND, classes=True)
     def predict_top(self, scores: Any, level: float = 0.9, prior: Any = None) -> TopClasses:
         """Return the likeliest class of each document, its probability and band.
 
@@ -323,7 +323,7 @@ class MulticlassCalibrator(
             likeliest[part] = (own >= p.max(axis=1)).mean(axis=0)
         return TopClasses(fitted.labels(log_p.shape[1])[best], probability, interval, likeliest)
 
-    @rowwise(ROW, KLASS)
+    @rowwise(ROW, KLASS, classes=True)
     def predict_set(
         self, scores: Any, coverage: float = 0.9, kind: str = MARGINAL
     ) -> NDArray[np.bool_]:
@@ -356,7 +356,7 @@ class MulticlassCalibrator(
         known = fitted.map.mean(data.scores.log_p)
         return sets_above(p, set_threshold(known, coverage, data.weight))
 
-    @rowwise(ROW, BAND)
+    @rowwise(ROW, BAND, classes=True)
     def decide(
         self, scores: Any, costs: ArrayLike, *, level: float = 0.9, prior: Any = None
     ) -> Decisions:

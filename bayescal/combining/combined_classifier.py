@@ -194,6 +194,9 @@ class CombinedClassifier(
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
         validation.check_flag(allow_missing=self.allow_missing)
+        if self.indicators is not None:
+            methods = "fit", "transform"
+            validation.check_instance("indicators", self.indicators, "a transformer", *methods)
         weight = weighting.either_weights(sample_weight, inclusion, len(target.y), as_evidence=True)
         if weight is not None and inclusion is not None:
             weight = weight / weight.max()

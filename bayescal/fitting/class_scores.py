@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.support import score_checks, validation
-from bayescal.support.labels import as_labels, check_kept
+from bayescal.support.labels import check_kept, in_order, named_columns, names_of_columns
 from bayescal.support.numerics import median
 from bayescal.support.validation import Floats, Integers
 
@@ -59,10 +59,10 @@ def read_class_scores(
     # Columns, floor, factor and classes are those of an earlier fit, `naming` turns rows into
     # names. Scores other than probabilities and their logarithms get a typical gap of 10 by a
     # factor. Floor and factor are those of documents with a weight, by their weights.
-    names = validation.column_names(scores) if hasattr(scores, "columns") else None
+    names = named_columns(scores)
     values = _padded(scores, columns) if ragged else validation.as_reals(scores, "scores")
-    if names is not None and classes is not None:
-        values, names = _in_order(values, names, classes)
+    if classes is not None:
+        values = in_order(values, scores, classes, "scores")
     _check_shape(values, None if wider else columns)
     excluded = _excluded(values, ragged, naming)
     if scores_are == AUTO or guessed:
@@ -142,20 +142,6 @@ def _padded(scores: Any, columns: int | None) -> Floats:
     return values
 
 
-def _in_order(
-    values: Floats, names: list[Any], classes: NDArray[Any]
-) -> tuple[Floats, list[Any] | None]:
-    wanted, texts = classes.tolist(), [str(name) for name in names]
-    if values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts):
-        return values[:, [texts.index(str(name)) for name in wanted]], wanted
-    if any(isinstance(name, str) and name in wanted for name in names):
-        raise ValueError(
-            f"columns of scores must be named by the classes, {validation.first_of(wanted)}, got"
-            f" {validation.first_of(names)}: rename them, or pass an array in the classes' order."
-        )
-    return values, None
-
-
 def _check_shape(values: Floats, columns: int | None) -> None:
     if values.ndim != 2 or values.shape[0] == 0:
         raise ValueError(
@@ -233,18 +219,11 @@ def _as_logarithms(
 
 
 def read_classes(
-    classes: ArrayLike | None, names: list[Any] | None, labels: NDArray[Any], columns: int
+    given: NDArray[Any] | None, names: list[Any] | None, labels: NDArray[Any], columns: int
 ) -> NDArray[Any]:
     """Return the class of each column: as given, by the names of columns, or by the labels."""
-    if classes is not None:
-        given = as_labels(classes, "classes")
-        if given.ndim != 1 or given.size != columns:
-            raise ValueError(
-                f"classes must name the {columns} columns of scores, got {given.size} names."
-            )
-        if np.unique(given).size != given.size:
-            raise ValueError("classes must name every class once, got a name twice.")
-        check_kept(given, "classes")
+    if given is not None:
+        check_kept(names_of_columns(given, columns, "scores"), "classes")
         return given
     present = np.unique(labels)
     if names is not None and set(map(str, present.tolist())) <= set(map(str, names)):

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.support.validation import check_names
+from bayescal.support.validation import check_names, column_names, missing
 
 GROUP = "covariates"  # of a tree of results
 LEVELS = "levels"
@@ -112,20 +112,28 @@ class Covariates:
 
 
 def _columns(frame: Frame, size: int) -> dict[str, NDArray[Any]]:
-    if not hasattr(frame, "keys"):
+    if not (hasattr(frame, "keys") or hasattr(frame, "columns")):
         raise ValueError(
             "covariates must be a DataFrame or a dict of columns by name, got an object of type"
             f" {type(frame).__name__}."
         )
     out = {}
-    check_names(list(frame.keys()), "the names of covariates")
-    for name in frame.keys():  # noqa: SIM118 - of a DataFrame, too
+    names = column_names(frame) if hasattr(frame, "columns") else list(frame)
+    check_names(names, "the names of covariates")
+    for name in names:
         values = np.asarray(frame[name])
         if values.shape != (size,):
             raise ValueError(
                 f"covariates must have a row for each score: {name!r} has shape {values.shape} and"
                 f" there are {size} scores."
             )
+        if values.dtype.kind == "O":
+            if missing(values).any():
+                raise ValueError(
+                    f"covariates must hold no missing value, {name!r} lacks one: leave the document"
+                    " out, or give the gap a name."
+                )
+            values = np.array(values.tolist())  # numbers of type object are no text
         if values.dtype.kind in "biuf":
             values = values.astype(np.float64)
             if not np.isfinite(values).all():
@@ -150,6 +158,6 @@ def _coded(name: str, values: NDArray[Any], levels: Mapping[str, tuple[str, ...]
         raise ValueError(
             f"covariates: {name!r} holds {', '.join(map(repr, unknown[:3].tolist()))}, which was"
             f" not fitted; known are {', '.join(map(repr, levels[name][:10]))}. A program that"
-            " defines new_group answers for others."
+            " defines new_group, with draws, answers for others."
         )
     return code.astype(np.int64)

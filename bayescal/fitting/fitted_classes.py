@@ -31,7 +31,7 @@ from bayescal.fitting.results.diagnostics import class_findings
 from bayescal.fitting.results.tree import CLUSTERS, Fit
 from bayescal.inference.design_effect import design_effect
 from bayescal.support import validation, weighting
-from bayescal.support.labels import as_labels, check_no_dates
+from bayescal.support.labels import as_column, as_labels, shares_in_order
 from bayescal.support.numerics import one_blas_thread
 from bayescal.support.validation import Floats, Integers
 
@@ -371,13 +371,7 @@ class FittedClasses(Fit[ClassParameters]):
 def _shares(prior: Any, classes: NDArray[Any], draws: int) -> Floats:
     """Return the shares of the classes, (K,) or (draws, K)."""
     if isinstance(prior, Mapping):
-        known = classes.tolist()
-        if set(prior) != set(known):
-            raise ValueError(
-                f"prior must give a share to each class ({validation.first_of(known)}) and no"
-                f" other, got {validation.first_of(list(prior))}."
-            )
-        prior = [prior[each] for each in known]
+        prior = shares_in_order(prior, classes.tolist())
     shares = validation.as_reals(prior, "prior")
     if shares.shape not in ((classes.size,), (draws, classes.size)):
         raise ValueError(
@@ -406,12 +400,7 @@ def _effective_sizes(posterior: xr.Dataset) -> tuple[float, float]:
 def _labels(y: Any, n: int, name: str = "y") -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{name} must hold the label of every document, got None.")
-    labels = as_labels(y, name)
-    check_no_dates(labels, name)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"{name} must have shape (n,), one label a document, got {labels.shape}.")
+    labels = as_column(y, name)
     validation.check_same_length("scores", n, name, labels.size)
     return labels
 
@@ -429,12 +418,13 @@ def fit_multiclass(
     _check(parameters)
     scores = validation.as_documents(scores, "scores")
     weight = weighting.effective_weights(sample_weight, inclusion, len(scores))
+    given = None if classes is None else as_labels(classes, "classes")
     read = class_scores.read_class_scores(
-        scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable
+        scores, parameters.scores_are, weight=weight, ragged=parameters.exchangeable, classes=given
     )
     n, columns = read.log_p.shape
     labels = _labels(y, n)
-    named = class_scores.read_classes(classes, read.names, labels, columns)
+    named = class_scores.read_classes(given, read.names, labels, columns)
     label = class_scores.positions(labels, named)
     class_scores.check_possible(read.log_p, label)
     data = ClassData(read, label, weight, weighting.cluster_names(clusters, n, "scores"))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting.covariates import Covariates
 from bayescal.support import validation, weighting
-from bayescal.support.labels import encode_labels, match_labels
+from bayescal.support.labels import encode_labels, in_order, match_labels
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction, warn_of_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats, Integers
@@ -400,14 +400,12 @@ def read_topics(
             " labels and topics with sample_weight, its counts."
         )
     if hasattr(scores, "columns"):
+        _check_columns(scores, COLUMNS)
         if labels is not None:
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
-        _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, label = read_cells(scores, topics), validation.as_array(labels, "labels")
-    if label.shape != cells.shape:
-        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {label.shape}.")
-    flat = label.ravel()
+    cells = read_cells(scores, topics)
+    flat = _flat_labels(labels, cells)
     known = ~validation.missing(flat)
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
@@ -440,6 +438,17 @@ def read_topics(
     if not data.score.size:
         return data
     return replace(data, score=within_reach(data.score, *data.units()))
+
+
+def _flat_labels(labels: Any, cells: Cells) -> NDArray[Any]:
+    """Return the label of each cell; columns of labels that are named by topics get their order."""
+    label = validation.as_array(labels, "labels")
+    if label.shape != cells.shape:
+        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {label.shape}.")
+    if label.ndim == 2:
+        wanted = cells.names[cells.code[: label.shape[1]]]
+        label = in_order(label, labels, wanted, "labels")
+    return label.ravel()
 
 
 def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Floats | None:
@@ -488,7 +497,8 @@ def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
     if lacking:
         raise ValueError(
             f"a DataFrame of topics must have the columns {', '.join(wanted)};"
-            f" it lacks {', '.join(lacking)}."
+            f" it lacks {', '.join(lacking)}. If it has a column for each topic, pass scores and"
+            " labels as arrays, scores.to_numpy(), with topics=list(scores.columns)."
         )
 
 

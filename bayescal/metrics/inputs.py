@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.inference.design_effect import DesignEffect
 from bayescal.support import validation, weighting
-from bayescal.support.labels import as_labels, check_no_dates, names_of_columns
+from bayescal.support.labels import as_labels, check_no_dates, in_order, names_of_columns
 from bayescal.support.validation import Floats
 
 MOST_NAMED = 5  # documents with an impossible outcome in a message
@@ -213,6 +213,7 @@ def read_class_outcomes(
     """Return positions of labels, probabilities of shape (n, K) and names of the columns."""
     p = as_rows(y_prob, SUM_TOLERANCE)
     names = names_of_columns(classes, p.shape[1], "y_prob")
+    p = in_order(p, y_prob, names, "y_prob")
     y = as_labels(y_true, "y_true")
     validation.check_same_length("y_true", y.shape[0] if y.ndim == 1 else -1, "y_prob", len(p))
     position = {name: k for k, name in enumerate(names.tolist())}

@@ -12,6 +12,7 @@ from bayescal.inference.newton import climb, root_of_inverse
 from bayescal.monitoring.prior_shift import LABEL_SHIFT
 from bayescal.support import validation
 from bayescal.support.intervals import Interval, tails
+from bayescal.support.labels import in_order
 from bayescal.support.numerics import blocks_of
 from bayescal.support.validation import Floats, generator
 
@@ -170,10 +171,12 @@ def estimate_shares(
             f" {type(calibrator).__name__}: use estimate_prior for two classes."
         )
     rows = validation.as_reals(scores, "scores")
-    if rows.ndim == 0:
-        raise ValueError(f"scores must have shape (documents, classes), got {scores!r}.")
-    if not len(rows):
-        raise ValueError("scores must hold at least one document, got none.")
+    rows = in_order(rows, scores, calibrator.classes_, "scores")
+    if rows.ndim != 2 or not len(rows):
+        raise ValueError(
+            "scores must have shape (documents, classes) with at least one document, got"
+            f" {rows.shape}."
+        )
     parts = blocks_of(DOCUMENTS, len(rows))
     ratio = np.concatenate([calibrator.sample_proba(rows[part]) for part in parts], axis=1)
     ratio /= calibrator.share_

@@ -116,7 +116,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
                 f" {relevant.sum()} of {relevant.size} with grade {threshold:g} or more: look at"
                 " relevance_threshold."
             )
-        queries = grouping.group_by_query(qid, values.size)
+        queries = grouping.group_by_query(qid, values.size, "scores")
         in_units, lone = self._in_units(values, queries)
         with score_checks.without_scores_warnings():
             self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
@@ -333,7 +333,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return scores in their units, topics without a fit, and the queries."""
         check_is_fitted(self, "calibrator_")
         values = validation.as_scores(scores)
-        queries = grouping.group_by_query(qid, values.size)
+        queries = grouping.group_by_query(qid, values.size, "scores")
         in_units, problems = self._in_units(values, queries)
         score_checks.warn_of_scores(*problems)
         return in_units, np.full(values.size, drawing.NEW), queries

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -163,9 +163,47 @@ def names_of_columns(classes: ArrayLike | None, columns: int, of: str) -> NDArra
         names = as_labels(classes, "classes", "columns without a class")
     if names.shape != (columns,):
         raise ValueError(
-            f"classes must name the {columns} columns of {of}, got shape {names.shape}."
+            f"classes must name the {columns} columns of {of}, got {names.size} of shape"
+            f" {names.shape}."
         )
+    if np.unique(names).size < columns:
+        raise ValueError("classes must name every class once, got a name twice.")
     return names
+
+
+def named_columns(table: Any) -> list[Any] | None:
+    """Return the names of the columns of a table or a DataArray; None without any."""
+    if hasattr(table, "columns"):
+        return validation.column_names(table)
+    dims: tuple[str, ...] = getattr(table, "dims", ())
+    named = len(dims) == 2 and dims[1] in table.coords
+    return table.coords[dims[1]].values.tolist() if named else None
+
+
+def in_order(values: Any, table: Any, classes: NDArray[Any], of: str) -> Any:
+    """Return columns of a table in the order of the classes, if these are their names."""
+    names = named_columns(table) or []
+    wanted, texts = classes.tolist(), [str(name) for name in names]
+    named = values.ndim == 2 and sorted(map(str, wanted)) == sorted(texts)
+    order = [texts.index(str(name)) for name in wanted] if named else []
+    # Columns 0 to K - 1 may have no names but positions.
+    unclear = named and names == list(range(len(names))) and order != names
+    if unclear or (not named and any(isinstance(name, str) and name in wanted for name in names)):
+        raise ValueError(
+            f"columns of {of} must be named {validation.first_of(wanted)}, got"
+            f" {validation.first_of(names)}: rename them, or pass an array in this order."
+        )
+    return values[:, order] if named else values
+
+
+def shares_in_order(prior: Mapping[Any, Any], names: list[Any]) -> list[Any]:
+    """Return class priors by name in the order of the names."""
+    if set(prior) != set(names):
+        raise ValueError(
+            "prior must give a share to each class or label, one value for each of"
+            f" {validation.first_of(names)}, by name; got {validation.first_of(list(prior))}."
+        )
+    return [prior[name] for name in names]
 
 
 def read_groups(
@@ -182,9 +220,7 @@ def read_groups(
 
 def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> validation.Integers:
     """Return labels that are positions of columns, one for each of n documents."""
-    label = as_labels(y_true, "y_true")
-    if label.ndim != 1:
-        raise ValueError(f"y_true must have shape (n,), one label a document, got {label.shape}.")
+    label = as_column(y_true, "y_true")
     validation.check_same_length("y_true", label.size, other, n)
     if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= columns:
         raise ValueError(

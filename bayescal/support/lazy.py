@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.support.labels import in_order
 from bayescal.support.validation import generator, is_lazy
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -20,10 +21,13 @@ ROW, KLASS, BAND, DRAW = "row", "klass", "band", "draw"
 ENDS = ["lower", "upper"]  # along BAND
 
 
-def rowwise(*dims: str, argument: int = 1, axis: int = 0) -> Callable[[Method], Method]:
+def rowwise(
+    *dims: str, argument: int = 1, axis: int = 0, classes: bool = False
+) -> Callable[[Method], Method]:
     """Let a function answer in the form of its rows, with dimensions `dims`.
 
-    An axis of one argument counts the rows. Answers are arrays, or dataclasses of them.
+    An axis of one argument counts the rows. With `classes`, the columns of a DataArray that are
+    named by the classes get their order. Answers are arrays, or dataclasses of them.
     """
 
     def in_their_form(method: Method) -> Method:
@@ -39,6 +43,8 @@ def rowwise(*dims: str, argument: int = 1, axis: int = 0) -> Callable[[Method], 
             bound.apply_defaults()
             given = bound.arguments
             del given[name]
+            if classes and hasattr(rows, "dims"):
+                rows = in_order(rows, rows, given["self"].classes_, name)
             if is_lazy(rows):
                 answer = _lazily(partial(answered, **_fixed(given)), name, rows, dims, axis)
             else:

@@ -128,12 +128,12 @@ def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any
 
 
 def _memory_at(memory: Any) -> Any:
-    if isinstance(memory, str | Path):
-        from joblib import Memory
+    if memory is None:
+        return None
+    from sklearn.utils.validation import check_memory
 
-        # As text: joblib uses another folder for a Path than for the same path as text.
-        return Memory(str(memory), verbose=0)
-    return memory
+    # As text: joblib uses another folder for a Path than for the same path as text.
+    return check_memory(str(memory) if isinstance(memory, Path) else memory)
 
 
 def _backend(n_jobs: int | None) -> Any:

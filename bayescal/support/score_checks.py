@@ -114,8 +114,10 @@ def score_problems(
     """Return problems of the scores that a calibrator was fitted to, with advice."""
     inside = score.min() >= 0.0 and score.max() <= 1.0
     if score.min() == score.max():
+        # Of probabilities these are log-odds, which users did not give.
+        same = "equal" if taken == "probabilities" else f"{score[0]:g}"
         return (
-            f"all scores are {score[0]:g}, so nothing is learnt: documents with that score get the"
+            f"all scores are {same}, so nothing is learnt: documents with that score get the"
             " base rate, and for others nothing but the prior speaks;"
             " check that these are the classifier's scores",
         )

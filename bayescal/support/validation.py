@@ -162,6 +162,22 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
+def as_priors(stated: Any, example: str) -> dict[str, Any]:
+    """Return `prior_knowledge` as a dict of hyperparameters by name; an empty one for None."""
+    if stated is not None and not isinstance(stated, Mapping):
+        raise ValueError(
+            f"prior_knowledge must be a dict of hyperparameters by name, such as {example}, got"
+            f" {shown(stated)}."
+        )
+    return dict(stated or {})
+
+
+def check_instance(name: str, value: Any, expected: str, *methods: str) -> None:
+    """Raise ValueError unless an argument is an object, not a class, that has the methods."""
+    if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
+
+
 def check_flag(**parameters: Any) -> None:
     """Raise ValueError unless every named argument is True or False."""
     for name, value in parameters.items():

@@ -242,7 +242,7 @@ def make_classifier(
     Raises
     ------
     ValueError
-        If `name` is unknown.
+        If `name` is unknown, or `words` is no positive whole number.
 
     Examples
     --------
@@ -250,6 +250,7 @@ def make_classifier(
     [('words', MutualInformationSelector(k=900)), ('classifier', NearestNeighbours())]
     """
     validation.check_choice("classifier", name, CLASSIFIERS)
+    validation.check_count("words", words)
     if name == "linear_svm":
         return linear_svm(words=words, min_documents=min_documents, random_state=random_state)
     words *= NEIGHBOURS_WORDS if name == "nearest_neighbours" else 1

@@ -24,6 +24,7 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
+from bayescal.support.labels import shares_in_order
 from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
@@ -39,7 +40,7 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
         hasattr(prior, "to_dict") and (kind != BINARY or len(prior) == names.size)
     )
     if named:
-        prior = _in_order(dict(prior.items()), names.tolist())
+        prior = shares_in_order(dict(prior.items()), names.tolist())
     elif kind == BINARY:
         if np.shape(prior) != (2,) or not curves.sum_to_one(prior):
             return [prior]
@@ -57,17 +58,6 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     if not (shares >= 0.0).all():
         raise ValueError(f"prior must not be negative, got {shares.min():g}.")
     return [float(shares[1])] if kind == BINARY else shares.tolist()
-
-
-def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:
-    """Return values by name in the order of the names."""
-    if set(by_name) != set(names):
-        shown = ", ".join(map(repr, by_name))
-        raise ValueError(
-            f"prior must have one value for each of {', '.join(map(repr, names))}, by name; got"
-            f" those of {shown}."
-        )
-    return [by_name[name] for name in names]
 
 
 def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Floats:

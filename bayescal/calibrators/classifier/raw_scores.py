@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, check_instance
 
 # These fit a binary classifier for each label, whose scores are finer than their probabilities.
 PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
@@ -29,8 +29,7 @@ FARTHEST = 1e150
 
 def check_scoring(estimator: Any, kind: str) -> None:
     """Raise ValueError unless a classifier, fitted or not, can give scores."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise ValueError(f"estimator must be a classifier instance, got {estimator!r}.")
+    check_instance("estimator", estimator, "a classifier instance", "fit")
     if _has_scores(estimator):
         return
     inner, _ = last_step(estimator)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
 from bayescal.fitting.class_scores import SUM_TOLERANCE
-from bayescal.support.labels import as_labels
+from bayescal.support.labels import as_labels, in_order, named_columns
 from bayescal.support.validation import Floats, as_reals
 from bayescal.support.weighting import effective_weights
 
@@ -71,7 +71,7 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f" column, got those of {known[0]!r}: give both, or 1 - X."
             )
         if columns > 1 and _positions_of_some(named, known) is not None:
-            classes = np.asarray(list(X.columns))
+            classes = np.asarray(named_columns(X))
             self._order = np.argsort(classes)
         elif len(known) != max(2, columns):
             classes = np.arange(max(2, columns))
@@ -93,6 +93,8 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if named and self._names and named != self._names:
             values = values[:, _positions(named, self._names, "as when fitted")]
+        elif not self._names and self._exclusive and self.n_features_in_ > 1:
+            values = in_order(values, X, self.classes_, "X")
         values = values[:, self._order]
         self._check_sums(values)
         return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
@@ -122,7 +124,7 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _column_names(table: Any) -> list[str]:
     """Return the names of a table's columns; none of an array."""
-    return [str(name) for name in getattr(table, "columns", ())]
+    return [str(name) for name in named_columns(table) or ()]
 
 
 def _positions_of_some(named: list[str], wanted: list[str]) -> NDArray[np.intp] | None:

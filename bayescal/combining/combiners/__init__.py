@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bayescal.combining.combiners import bayes, stacking
 from bayescal.combining.combiners.measures import Combiner
-from bayescal.support.validation import check_choice, check_flag
+from bayescal.support.validation import check_choice, check_flag, check_instance
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
@@ -24,6 +24,7 @@ def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner
         check_choice("combiner", combiner, tuple(COMBINERS))
         method = COMBINERS[combiner](normalise=normalise)
     else:
+        check_instance("combiner", combiner, f"a classifier or in {[*COMBINERS]}", "fit")
         method = stacking.of_classifier(combiner, normalise=normalise)
     if weighted and not method.takes_weights:
         raise ValueError(

@@ -88,7 +88,7 @@ def read_probabilities(P: ArrayLike, classes: int) -> Floats:
     if bad.size:
         document, expert = bad[0].tolist()
         raise ValueError(
-            f"probabilities of all classes must sum to 1, or all be nan, got a sum of"
+            f"probabilities of all classes in P must sum to 1, or all be nan, got a sum of"
             f" {sums[document, expert]:g} for document {document}, expert {expert}."
         )
     return values

@@ -16,7 +16,7 @@ from bayescal.families import FAMILIES, ScaleFloorOption
 from bayescal.families.draws import IDENTITY
 from bayescal.fitting.engines.program import record_of
 from bayescal.fitting.engines.program_functions import DENSITY, ProgramRecord
-from bayescal.support.validation import check_choice, check_flag, check_positive
+from bayescal.support.validation import as_priors, check_choice, check_flag, check_positive
 
 AUTO, AVERAGE = "auto", "average"
 PROGRAM = "program"
@@ -83,7 +83,8 @@ class ConfiguredPart(Configured):
 
     def given_hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters of its priors that are not the default."""
-        return _as_dict(self.get_params().get("prior_knowledge"))
+        stated = self.get_params().get("prior_knowledge")
+        return as_priors(stated, "{'theta_scale': 2.0}")
 
 
 @dataclass(repr=False)
@@ -462,17 +463,6 @@ def _named(part: ConfiguredPart) -> Iterator[None]:
         yield
     except ValueError as err:
         raise ValueError(f"{type(part).__name__}: {err}") from None
-
-
-def _as_dict(prior_knowledge: Any) -> dict[str, Any]:
-    if prior_knowledge is None:
-        return {}
-    if not isinstance(prior_knowledge, Mapping):
-        raise ValueError(
-            "prior_knowledge must be a dict of hyperparameters by name, such as"
-            f" {{'theta_scale': 2.0}}, got {prior_knowledge!r}."
-        )
-    return dict(prior_knowledge)
 
 
 def _asinh_scales(warp: Any) -> tuple[float, ...] | None:

@@ -161,7 +161,10 @@ class Calibration:
         """The draws of both classes' densities; None for maximum likelihood alone."""
         if self.draws is None or self.draws.densities is not None:
             return None if self.draws is None else self.draws.densities
-        raise ValueError("class densities need a family of densities; monotone log-odds have none.")
+        raise ValueError(
+            "class densities need a family of densities; curves of log-odds have none: draw the"
+            " curve, by LogOddsDisplay or ProbabilityDisplay."
+        )
 
     @property
     def posterior(self) -> Posterior:

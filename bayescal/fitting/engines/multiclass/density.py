@@ -17,7 +17,7 @@ from bayescal.fitting.engines.multiclass.features import (
     softmax,
     warp,
 )
-from bayescal.support.validation import Floats, Integers, as_reals, check_positive
+from bayescal.support.validation import Floats, Integers, as_priors, as_reals, check_positive
 
 BIAS, SLOPE, CERTAINTY, CONFUSION = BLOCKS = ("bias", "slope", "certainty", "confusion")
 FREEDOM = 2.0  # degrees of freedom of the scaled inverse chi-squared priors of the scales
@@ -61,20 +61,12 @@ LEARNED = MapHyperparameters()
 
 def read_hyperparameters(stated: Any) -> MapHyperparameters:
     """Return the learned prior with the users' hyperparameters."""
-    if stated is None:
-        return LEARNED
-    if not isinstance(stated, Mapping):
-        raise ValueError(
-            "prior_knowledge must be a dict of hyperparameters by name, such as"
-            f" {{'warp': (1.0, 0.5)}}, got {stated!r}."
-        )
-    known = vars(LEARNED)
-    if unknown := sorted(set(stated) - set(known)):
+    values, known = as_priors(stated, "{'warp': (1.0, 0.5)}"), vars(LEARNED)
+    if unknown := sorted(set(values) - set(known)):
         raise ValueError(
             f"prior_knowledge of several classes may hold {', '.join(known)}; got"
             f" {', '.join(map(repr, unknown))}."
         )
-    values = dict(stated)
     scales = values.pop("scales", {})
     if not isinstance(scales, Mapping) or set(scales) - set(BLOCKS):
         raise ValueError(

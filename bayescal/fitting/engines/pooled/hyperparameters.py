@@ -25,7 +25,7 @@ from bayescal.fitting.engines.pooled.population import (
     evenness,
 )
 from bayescal.inference.importance import smooth, systematic
-from bayescal.support.validation import Floats, as_reals, check_count, check_positive
+from bayescal.support.validation import Floats, as_priors, as_reals, check_count, check_positive
 
 UNITS, SEGMENTS = ("centre", "spread"), "n_segments"
 # Largest absolute logarithm of hyperparameters.
@@ -47,7 +47,7 @@ def read_hyperparameters(
     stated: Mapping[str, Any] | None, pooling: str, families: Sequence[Family]
 ) -> TopicHyperparameters:
     """Return the users' hyperparameters."""
-    values = dict(stated or {})
+    values = as_priors(stated, "{'spread': 2.0}")
     known = known_names(pooling, families)
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(
