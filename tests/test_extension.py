@@ -120,6 +120,17 @@ def test_a_density_of_another_shape_is_refused_where_no_engine_fits_it():
         TopicCalibrator(parts=density).fit(SCORES, LABELS, LABELS)
 
 
+@pytest.mark.parametrize("pooling", ["none", "partial"])
+def test_a_family_is_fitted_to_topics(pooling):
+    topics = np.arange(LABELS.size) % 3
+
+    def log_odds(family):
+        quick = TopicCalibrator(pooling, family, draws=50, chains=2, random_state=0)
+        return quick.fit(SCORES, LABELS, topics).decision_function(AT, np.full(AT.size, 2))
+
+    np.testing.assert_array_equal(log_odds(FAMILY.name), log_odds("laplace"))
+
+
 def test_nuts_samples_a_family_by_its_own_program_alone(monkeypatch):
     with pytest.raises(ValueError, match="there is no program 'tent'"):
         ScoreCalibrator(FAMILY.name, "nuts").fit(SCORES, LABELS)

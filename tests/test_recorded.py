@@ -305,11 +305,12 @@ def test_a_change_of_one_number_or_word_is_seen():
 
 def main():
     """Write the table anew."""
+    found = {case: run(case)[0] for case in CASES}
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["case", "result", "numbers", "sum", "words"])
-        for case in CASES:
-            for name, (count, total, words) in run(case)[0].items():
+        for case, results in found.items():
+            for name, (count, total, words) in results.items():
                 writer.writerow([case, name, count, f"{total:.6f}", words])
 
 

@@ -287,8 +287,8 @@ def pool(
 
 def _pooled_parts(arguments: Mapping[str, Any], table: ScoreTable) -> str:
     """Return the parts for --parts and --family; raise UsageError if they cannot be pooled."""
+    from bayescal.families import FAMILIES
     from bayescal.fitting.parts import configured
-    from bayescal.fitting.settings import FAMILY_NAMES
 
     family, parts, inference = (arguments[name] for name in ("family", "parts", "inference"))
     if table.topics is None:
@@ -303,7 +303,7 @@ def _pooled_parts(arguments: Mapping[str, Any], table: ScoreTable) -> str:
     if family in (None, configured.AUTO):
         return str(parts)
     with terminal.usage_errors():
-        families = (configured.AUTO, *FAMILY_NAMES)
+        families = (configured.AUTO, *FAMILIES)
         validation.check_choice("--family with --pool", family, families)
     if parts not in (configured.AUTO, configured.Densities.name):
         raise terminal.UsageError(

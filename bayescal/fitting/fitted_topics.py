@@ -57,7 +57,6 @@ from bayescal.support.numerics import one_blas_thread, probability
 from bayescal.support.score_checks import warn_of_scores
 from bayescal.support.validation import Floats
 
-PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name, *settings.FAMILY_NAMES)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
 RATE_DRAWS = 4000
@@ -293,12 +292,13 @@ def read_topic_options(parameters: TopicParameters) -> TopicOptions:
         validation.check_choice("inference", inference, INFERENCES)
     sampler = None if inference == "exact" else settings.read_inference(inference)
     validation.check_choice("pooling", pooling, engine.POOLINGS)
+    names = AUTO, COMBINED, DENSITIES_PART.name, *FAMILIES
     if isinstance(parts, OwnPart):
         raise ValueError(
             f"parts={parts!r} has no engine for many topics, which share families of densities: fit"
-            f" a ScoreCalibrator of it to each topic, or choose one of {', '.join(PART_NAMES)}."
+            f" a ScoreCalibrator of it to each topic, or choose one of {', '.join(names)}."
         )
-    validation.check_choice("parts", parts, PART_NAMES)
+    validation.check_choice("parts", parts, names)
     validation.check_choice("new_topics", parameters.new_topics, NEW_TOPICS)
     validation.check_choice("scores_are", parameters.scores_are, settings.SCORES_ARE)
     validation.check_choice("point", parameters.point, POINTS)
@@ -347,7 +347,7 @@ def families_of(parameters: TopicParameters, pooling: str) -> tuple[Family, ...]
     implied = parts == AUTO and pooling == "partial" and parameters.inference == "exact"
     if parts == COMBINED or implied:
         return tuple(FAMILIES[name] for name in DENSITIES)
-    return (FAMILIES[parts if parts in settings.FAMILY_NAMES else settings.REFERENCE],)
+    return (FAMILIES[parts if parts in FAMILIES else settings.REFERENCE],)
 
 
 def _check_together(pooling: str, *, combined: bool, sampled: bool) -> None:

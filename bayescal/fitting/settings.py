@@ -30,7 +30,7 @@ from bayescal.support.validation import check_choice, check_count, check_positiv
 
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
-# The families of "average", and those that topics take.
+# The families of "average".
 FAMILY_NAMES = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")

@@ -3,6 +3,7 @@
 import heapq
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -63,7 +64,8 @@ def _explore(
         minus, node = heapq.heappop(waiting)
         if -minus < best + math.log(SMALLEST_GRID_SHARE):
             break
-        for neighbour in _neighbours(node):
+        for axis, jump in product(range(len(node)), (-1, 1)):
+            neighbour = *node[:axis], node[axis] + jump, *node[axis + 1 :]
             at = centre + step * np.array(neighbour)
             if neighbour in known or np.abs(at).max() > FARTHEST:
                 continue
@@ -72,12 +74,3 @@ def _explore(
             heapq.heappush(waiting, (-known[neighbour].log_mass, neighbour))
     top = {node: point.log_mass - best for node, point in known.items()}
     return {node: known[node]._replace(log_mass=top[node]) for node in known}
-
-
-def _neighbours(node: Node) -> list[Node]:
-    """Return the nodes one step away in one dimension."""
-    return [
-        (*node[:axis], at + step, *node[axis + 1 :])
-        for axis, at in enumerate(node)
-        for step in (-1, 1)
-    ]

@@ -76,7 +76,8 @@ def direction(
     score: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> Direction | None:
     """Return the direction of the scores; None without documents of both classes."""
-    kept = _thinned(positive)
+    parts = np.flatnonzero(positive), np.flatnonzero(~positive)
+    kept = np.concatenate([part[:: 1 + part.size // MOST] for part in parts])
     score, positive = score[kept], positive[kept]
     count = np.ones(score.size) if weight is None else weight[kept]
     values, code = np.unique(score, return_inverse=True)
@@ -244,9 +245,3 @@ def _says_nothing(
     # Scores without a direction may be informative, such as positives on both sides.
     curve = log_odds(np.quantile(score, np.linspace(0.01, 0.99, 33)))
     return bool(np.ptp(curve) < FLAT)
-
-
-def _thinned(positive: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return positions of all documents, or of every k-th of a very large class."""
-    parts = [np.flatnonzero(positive), np.flatnonzero(~positive)]
-    return np.concatenate([part[:: 1 + part.size // MOST] for part in parts])

@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -295,13 +296,10 @@ def as_documents(documents: Any, name: str = "X") -> Any:
     """Return a classifier's documents in a form that allows selecting rows."""
     from sklearn.utils import indexable
 
-    message = f"{name} must hold a row for each document, got {shown(documents)}."
-    if documents is None or isinstance(documents, str | bytes):
-        raise ValueError(message)
-    try:
-        return indexable(unmasked(documents, name))[0]
-    except TypeError:
-        raise ValueError(message) from None
+    with suppress(TypeError):
+        if documents is not None and not isinstance(documents, str | bytes):
+            return indexable(unmasked(documents, name))[0]
+    raise ValueError(f"{name} must hold a row for each document, got {shown(documents)}.")
 
 
 def _legible(values: Any, name: str, *, text: bool = False) -> Any:

@@ -150,7 +150,12 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.tasks_ = classes, names
         self._tasks, self._gaps, self._model = tasks, gaps, model
         self.scores_ = held_out
-        self.thresholds_ = _thresholds(probability(held_out), data)
+        p = probability(held_out)
+        rows = [*(data.task == k for k in range(data.tasks)), np.full(p.size, True)]
+        self.thresholds_ = {
+            each: np.array([best_threshold(each, p[own], data.positive[own]) for own in rows])
+            for each in MEASURES
+        }
         return self
 
     def add_tasks(self, X: Any, task: ArrayLike) -> Self:
@@ -258,12 +263,3 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
         )
         return columns
-
-
-def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:
-    """Return the best threshold of each task by each measure, and last that of all tasks."""
-    rows = [*(data.task == k for k in range(data.tasks)), np.full(held_out.size, True)]
-    return {
-        measure: np.array([best_threshold(measure, held_out[r], data.positive[r]) for r in rows])
-        for measure in MEASURES
-    }

@@ -1,9 +1,8 @@
 """Trees on disk: netCDF files with a version and a checksum, without pickle."""
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -24,19 +23,15 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
         {node.path: node.to_dataset(inherit=False).drop_encoding() for node in tree.subtree}
     )
     stamped.attrs[VERSION] = SCHEMA_VERSION
-    # In memory first: HDF5 crashes the process if the disk is full.
-    with _without_cluster():
+    # Not by a Dask client, whose file locks xarray would request. In memory first: HDF5 crashes the
+    # process if the disk is full.
+    dask = sys.modules.get("dask")
+    with nullcontext() if dask is None else dask.config.set(scheduler="synchronous"):
         image = stamped.to_netcdf(engine="h5netcdf")
     assert image is not None  # noqa: S101
     with whole_file(path) as temporary:
         temporary.write_bytes(sealed(image))
     return Path(path)
-
-
-def _without_cluster() -> AbstractContextManager[Any]:
-    """Return a context without a Dask client, whose file locks xarray would request."""
-    dask = sys.modules.get("dask")
-    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
 def read_tree(path: str | Path, topic: str | None = None) -> xr.DataTree:

@@ -77,7 +77,7 @@ def read_hyperparameters(stated: Any) -> MapHyperparameters:
             raise ValueError(
                 f"prior_knowledge: the scale of {name} must be one number, got {scale!r}."
             )
-        check_positive(**{f"the scale of {name}": scale})
+        check_positive(**{f"prior_knowledge: the scale of {name}": scale})
     numbers: dict[str, Any] = {
         name: _numbers(name, value, len(known[name])) for name, value in values.items()
     }
