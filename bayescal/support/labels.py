@@ -220,7 +220,9 @@ def read_groups(
 
 def as_positions(y_true: ArrayLike, n: int, other: str, columns: int) -> validation.Integers:
     """Return labels that are positions of columns, one for each of n documents."""
-    label = as_column(y_true, "y_true")
+    label = as_labels(y_true, "y_true")
+    if label.ndim != 1:
+        raise ValueError(f"y_true must have shape (n,), one label a document, got {label.shape}.")
     validation.check_same_length("y_true", label.size, other, n)
     if label.dtype.kind not in "iu" or label.min() < 0 or label.max() >= columns:
         raise ValueError(
