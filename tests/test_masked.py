@@ -104,6 +104,7 @@ WRONG = [
     (lambda: quick().fit(S, SECONDS), "y must hold text, numbers or booleans, got timedelta64"),
     (lambda: MulticlassCalibrator().fit(BOTH, SECONDS), "y must hold text, numbers or booleans"),
     (lambda: text.mutual_information(P, Y), r"counts must have shape \(documents, words\)"),
+    (lambda: text.mutual_information([[np.nan, 1.0]] * 60, Y), "counts must be finite, got nan"),
     (lambda: metrics.top_label(Y, BOTH * np.nan), "y_prob must hold probabilities"),
     (lambda: metrics.top_label(Y[:, None], BOTH), r"y_true must have shape \(n,\)"),
     (lambda: metrics.losses(S, np.where(Y, "yes", "no")), "positive must hold booleans"),

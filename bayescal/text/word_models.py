@@ -35,6 +35,8 @@ def presence(counts: Any) -> Any:
     # A copy, since the input may be shared between processes and read-only.
     present = sparse.csr_array(counts, dtype=np.float64, copy=True)
     present.sum_duplicates()
+    if present.nnz:
+        validation.check_finite(present.data, "counts")
     present.data = (present.data != 0.0).astype(np.float64)
     return present
 
