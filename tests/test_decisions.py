@@ -382,7 +382,6 @@ def test_above_all_scores_nothing_is_taken():
         ({"threshold": np.nan}, "threshold must be a finite number, got nan"),
         ({"threshold": "high"}, "threshold must be a finite number, got 'high'"),
         ({"of": "sample"}, "of must be one of 'documents', 'population', got 'sample'"),
-        ({"level": 1.0}, "level must lie between 0 and 1"),
         ({"scores": TIED[:-1]}, "must have the same length"),
     ],
 )

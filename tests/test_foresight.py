@@ -289,8 +289,6 @@ def test_a_calibrator_whose_positive_class_is_the_first(reference):
         ({"reference": ([0.0, 1.0], [0, 5])}, "reference labels must hold"),
         ({"calibrator_or_p": np.full(20, 3.0)}, "calibrator_or_p must lie between 0 and 1"),
         ({"calibrator_or_p": np.full(3, 0.3)}, "calibrator_or_p and scores must have the same"),
-        ({"threshold": 0.0}, "threshold must lie between"),
-        ({"level": 2}, "level must lie between"),
         ({"alpha": 0}, "alpha must lie between"),
     ],
 )

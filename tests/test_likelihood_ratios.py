@@ -246,7 +246,6 @@ def test_results_that_cannot_be_are_refused(fitted):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 1.0}, "level must lie between 0 and 1"),
         ({"bounds": "iv"}, "bounds must be one of 'elub', 'invariance', 'sources', a pair"),
         ({"bounds": (0.1, 40.0)}, r"lower <= 0 <= upper, got \(0.1, 40.0\): take numpy.log10"),
         ({"bounds": (-1.0, 0.0, 1.0)}, "bounds must be .lower, upper. in log10"),
@@ -254,7 +253,6 @@ def test_results_that_cannot_be_are_refused(fitted):
         ({"support": {0.5: "weak"}}, "limits of support must be LRs of 1 or more, got 0.5"),
         ({"support": {}}, "support must be 'enfsi', a mapping"),
         ({"topic": "a"}, "topic must be left out, got 'a'"),
-        ({"force": 1}, "force must be True or False"),
     ],
 )
 def test_bad_options(fitted, options, message):

@@ -343,7 +343,6 @@ def changed(value):
         (lambda: (collection()[0], np.full(N, np.nan)), {}, "at least one label"),
         (lambda: collection(), {}, "scores of the whole collection; where all have labels"),
         (lambda: (np.r_[np.nan, collection()[0][1:]], changed(1.0)[1]), {}, "scores"),
-        (lambda: changed(1.0), {"level": 1.0}, "level must lie between"),
         (lambda: changed(1.0), {"design": "guessed"}, "design must be one of 'random'"),
         (
             lambda: changed(1.0),
@@ -619,8 +618,6 @@ def test_agreement_needs_verdicts_and_binary_labels(labels, threshold, message):
         known = labels * known
     with pytest.raises(ValueError, match=message):
         judge_agreement(scores, known, threshold)
-    with pytest.raises(ValueError, match="level must"):
-        judge_agreement(*verdicts()[:2], 1.0, level=1.0)
 
 
 def test_agreement_holds_as_often_as_it_says():

@@ -137,14 +137,17 @@ CASES, PUBLIC = cases(), public_functions()
 # Values that no function may take, by parameter.
 WRONG = {
     **dict.fromkeys(("level", "recall", "probability", "assurance", "power", "prior"), 1.5),
-    **dict.fromkeys(("resamples", "draws", "rank"), 0),
+    **dict.fromkeys(("resamples", "draws", "chains", "rank"), 0),
     **dict.fromkeys(("kind", "method", "band", "strategy", "norm", "ties", "loss"), "?"),
+    **dict.fromkeys(("inference", "scores_are", "point", "pooling", "rule", "new_topics"), "?"),
     **{name: [-1.0] for name in ("sample_weight", "inclusion", "clusters")},
     "threshold": np.nan,
 }
 # Methods for the package's own modules and for parts of one's own, called with checked arrays.
 UNCHECKED = {
     "Change.log_odds",
+    "Densities.check",
+    "ConfiguredPart.check",
     "Configured.get_params",
     "CalibratedClassifier.problem_scores",
     "Density.get_params",
@@ -226,10 +229,13 @@ def wrong_arguments(function, given, names):
         yield from ((name, value, {name: value}) for value in wrong)
     if "self" in names and function.__name__ == "fit" and hasattr(given["self"], "get_params"):
         for name, value in given["self"].get_params(deep=False).items():
-            for wrong in NO_FLAGS if isinstance(value, bool) and name != "positive" else ():
+            wrong = [WRONG[name]] if name in WRONG else []
+            if isinstance(value, bool) and name != "positive":
+                wrong = NO_FLAGS
+            for value in wrong:
                 other = clone(given["self"])
-                setattr(other, name, wrong)
-                yield name, wrong, {"self": other}
+                setattr(other, name, value)
+                yield name, value, {"self": other}
 
 
 def refuses(function, given, name):

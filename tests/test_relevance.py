@@ -210,21 +210,6 @@ def test_wrong_wishes_are_named(quick, answer, asked, message):
         getattr(quick, answer)([1.0, 2.0], [1])
 
 
-@pytest.mark.parametrize(
-    ("answer", "more"),
-    [
-        ("predict_interval", {}),
-        ("expected_average_precision", {}),
-        ("relevant_below", {"rank": 1}),
-        ("read", {}),
-    ],
-)
-@pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
-def test_levels_lie_between_0_and_1(quick, answer, more, level):
-    with pytest.raises(ValueError, match=f"level must lie between 0 and 1 .*, got {level}"):
-        getattr(quick, answer)([1.0, 2.0], [1, 1], level=level, **more)
-
-
 @pytest.mark.parametrize("answer", ["predict_proba", "when_to_stop", "read"])
 def test_queries_of_one_document_each_are_warned_of(quick, answer):
     with pytest.warns(ScoresWarning, match="each of 2 queries has a single .*qid are exchanged"):

@@ -289,13 +289,7 @@ def test_constant_scores_of_every_topic(pooling):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"pooling": "some"}, "pooling must be one of"),
-        ({"parts": "average"}, "parts must be one of"),
-        ({"new_topics": "guess"}, "new_topics must be one of"),
-        ({"draws": 0}, "draws must be a positive whole number, got 0"),
-    ],
+    ("parameters", "message"), [({"parts": "average"}, "parts must be one of")]
 )
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):

@@ -221,7 +221,6 @@ def test_probabilities_stay_probabilities():
         (([[1.0, 2.0]], ["spam"]), r"scores must have shape \(n,\) or \(n, 1\).*got \(1, 2\)"),
         (([], []), "scores must hold at least one score"),
         (([np.nan], ["spam"]), "scores must be finite, got nan at position 0"),
-        (([1.0], ["spam"], [-1.0]), "sample_weight must not be negative, got -1"),
         (([1.0], ["spam"], [1.0, 2.0]), r"sample_weight must have shape \(1,\)"),
         (([1.0], ["spam"], [0.0]), "sample_weight must not be all zero"),
         (([1.0], None), "labels must hold the label of every score, got None"),
