@@ -61,7 +61,10 @@ CASES = {
     ),
     "ProbabilityDisplay": (shown(plots.ProbabilityDisplay), ["mle", "ticks", "legend"]),
     "LogOddsDisplay": (shown(plots.LogOddsDisplay), ["mle", "legend"]),
-    "LikelihoodRatioDisplay": (shown(plots.LikelihoodRatioDisplay), ["bounds", "ticks"]),
+    "LikelihoodRatioDisplay": (
+        shown(plots.LikelihoodRatioDisplay, ScoreCalibrator(draws=20, random_state=0).fit(S, Y)),
+        ["bounds", "ticks"],
+    ),
     "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
     "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
     "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),

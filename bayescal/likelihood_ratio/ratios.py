@@ -365,7 +365,7 @@ def _largest(problem: FittedProblem, force: bool) -> tuple[float, float]:
             raise ValueError(
                 "likelihood ratios need a combination of parts, got the single part"
                 f" {problem.model!r} (inference {problem.inference!r}), whose LRs have no limit:"
-                " fit with the default parts, or pass force=True to see them."
+                " fit with the default parts, or see them by likelihood_ratios(..., force=True)."
             )
         return -np.inf, np.inf
     lapse, base = draws.mean_lapse
