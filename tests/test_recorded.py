@@ -252,7 +252,7 @@ def refuses(function, given, name):
     return False
 
 
-# What these return has the table's index, or changes the estimator.
+# The answer has the index of the table, or the call changes the estimator.
 OTHERWISE = {"probability_table", "TopicCalibrator.add_topics"}
 
 
@@ -285,7 +285,7 @@ def as_table(values):
 
 
 def answer(function, given):
-    """Return the digest of an answer, or of what an estimator learned."""
+    """Return the digest of an answer, or of a fitted estimator's attributes."""
     given = copy.deepcopy(given)
     bound = inspect.BoundArguments(inspect.signature(function), given)
     result = function(*bound.args, **bound.kwargs)
