@@ -64,6 +64,9 @@ def test_predict_is_the_calibrators_answer(folder, tmp_path):
     first = dict(zip(*(line.split(",") for line in text.splitlines()[:2]), strict=True))
     own = calibrator.predict_proba(frame[CLASSES], prior=shares)[0]
     np.testing.assert_allclose([float(first[f"P({name})"]) for name in CLASSES], own, rtol=1e-9)
+    into = ("--out", tmp_path / "answers")
+    shown = run("predict", folder / "cal", folder / "held_out.csv", *into, code=2)
+    assert "--out must be a .csv or .parquet file" in shown.stderr
 
 
 def test_decide_abstains_at_a_cost(folder, tmp_path):

@@ -14,6 +14,7 @@ from bayescal.fitting.engines.combination import Ends, TiedDocuments, find_level
 from bayescal.fitting.engines.pooled.combination import draw_levels, find_ends
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import probability_ends
 
 FAST = {"draws": 250, "random_state": 0}
 
@@ -361,3 +362,8 @@ def test_levels_and_base_rate_are_drawn_from_their_betas():
         (drawn.prior, (4.0, 3.0)),
     ):
         assert stats.kstest(values, stats.beta(*shapes).cdf).pvalue > 1e-3
+
+
+def test_without_a_probability_below_one_half_the_nearest_is_one_half():
+    ends = probability_ends(np.array([0.0, 0.9, 1.0]), "probabilities")
+    assert ends == pytest.approx((0.25, 0.95))

@@ -163,6 +163,11 @@ class TestEveryKind:
         scores = expit(clone(KINDS[name]).fit(X, labels, TASK).scores_)
         assert abs(roc_auc_score(labels, scores) - 0.5) < 0.12
 
+    def test_a_task_whose_inputs_never_vary_is_fitted(self, fitted, name):
+        x = np.where(TASK[:, None] == "task 0", 1.0, X)
+        found = clone(KINDS[name]).fit(x, Y, TASK)
+        assert np.unique(found.decision_function(x[:9], TASK[:9])).size == 1
+
     def test_tasks_without_labels(self, fitted, name):
         """The population answers for a task that no label is known of."""
         x, y, task = made_tasks(tasks=7, seed=0)
