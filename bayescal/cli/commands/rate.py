@@ -156,7 +156,7 @@ def rate(
         files = reviews.files_read(scores, labels, plans)
         if against is not None:
             files += reviews.files_read(against, against_labels, None)
-        with usage_errors(errors=(ValueError, OSError)):
+        with usage_errors():
             used_rows = "; ".join(
                 f"{each[0].size:,} read of {path}, all used" for path, each in arrays.items()
             )

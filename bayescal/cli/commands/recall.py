@@ -138,7 +138,7 @@ def recall(
     for note in result.notes:
         screen.warn(note)
     if report is not None:
-        with usage_errors(errors=(ValueError, OSError)):
+        with usage_errors():
             data = review.scores, review.labels, design
             read = f"{review.scores.size:,} read of {scores}, all used"
             files = reviews.files_read(scores, labels, plans)
