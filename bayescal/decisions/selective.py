@@ -84,8 +84,9 @@ def risk_coverage(
     mean = full.mean(axis=0)
     n = len(mean)
     top = mean.argmax(axis=1)
-    order = np.argsort(-mean.max(axis=1), kind="stable")
-    certainty = mean.max(axis=1)[order]
+    certainty = mean.max(axis=1)
+    order = np.argsort(-certainty, kind="stable")
+    certainty = certainty[order]
     own = full[:, order, top[order]]
     answered = np.unique(np.ceil(n * (np.arange(points) + 1.0) / points).astype(np.intp))
     starts = np.unique(-certainty, return_index=True)[1]

@@ -430,12 +430,12 @@ def score_decomposition(
     >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), parts.uncertainty
     (0.06, 0.125, 0.25)
     """
+    check_metric(score=score)
     return decomposition_of(read_outcomes(y_true, y_prob, sample_weight, inclusion), score)
 
 
 def decomposition_of(outcomes: Forecasts, score: Metric) -> Decomposition:
     """Return the decomposition of a score of checked outcomes; see `score_decomposition`."""
-    check_metric(score=score)
     outcomes = outcomes.counted()
     truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)
